@@ -1,0 +1,101 @@
+package provider
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// Limiter keeps the calls of one credential below what its provider allows,
+// reads and writes together. Reads stop short of a reserve, so that a write in
+// an outage never waits behind a listing. A nil *Limiter limits nothing.
+type Limiter struct {
+	bucket  *rate.Limiter
+	reserve int
+}
+
+// NewLimiter allows perSecond calls on the long run and burst at once, of
+// which reserve are kept for writes.
+func NewLimiter(perSecond float64, burst, reserve int) *Limiter {
+	return &Limiter{bucket: rate.NewLimiter(rate.Limit(perSecond), burst), reserve: reserve}
+}
+
+// Read waits until a read may be sent.
+func (l *Limiter) Read(ctx context.Context) error {
+	if l == nil {
+		return nil
+	}
+	for l.bucket.Tokens() < float64(l.reserve+1) {
+		wait := time.Duration(float64(time.Second) / float64(l.bucket.Limit()))
+		if err := sleep(ctx, wait); err != nil {
+			return &Error{Class: Retryable, Op: "wait for the rate limit", Err: err}
+		}
+	}
+	return l.Write(ctx)
+}
+
+// Write waits until a write may be sent.
+func (l *Limiter) Write(ctx context.Context) error {
+	if l == nil {
+		return nil
+	}
+	if err := l.bucket.Wait(ctx); err != nil {
+		return &Error{Class: Retryable, Op: "wait for the rate limit", Err: err}
+	}
+	return nil
+}
+
+// Backoff is how long to wait between attempts of a read: Base, then twice as
+// long each time, at most Max, each wait shortened at random by up to half so
+// that many zones do not call in step.
+type Backoff struct {
+	Base, Max time.Duration
+	Attempts  int // at most this many in all, at least one
+}
+
+// Retry calls a read again while its error is Retryable. It is not for writes,
+// whose outcome only a list can tell.
+func (b Backoff) Retry(ctx context.Context, read func(context.Context) error) error {
+	wait := b.Base
+	for attempt := 1; ; attempt++ {
+		err := read(ctx)
+		if err == nil || ClassOf(err) != Retryable || attempt >= b.Attempts {
+			return err
+		}
+		pause := max(b.Jitter(wait), retryAfter(err))
+		if sleepErr := sleep(ctx, pause); sleepErr != nil {
+			return err
+		}
+		wait = min(2*wait, b.Max)
+	}
+}
+
+// Jitter shortens a wait at random by up to half.
+func (b Backoff) Jitter(wait time.Duration) time.Duration {
+	if wait <= 1 {
+		return wait
+	}
+	return wait - time.Duration(rand.Int64N(int64(wait)/2+1))
+}
+
+func retryAfter(err error) time.Duration {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.After
+	}
+	return 0
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
