@@ -1,0 +1,35 @@
+# The targets that people type. What they need beyond Go is fetched or named by
+# the scripts in .ci.
+
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint v2.15.0
+MODULES := . $(wildcard providers/conformance)
+
+.PHONY: build test lint cover demo clean
+
+# bin/sidestep, a static binary that knows its version.
+build:
+	CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '-s -w -X main.version=$(VERSION)' -o bin/sidestep ./cmd/sidestep
+
+# Every test, with the race detector. As root on Debian it installs the servers
+# that some tests run; elsewhere it says which tests it skips.
+# SIDESTEP_TEST_REAL=require makes a skipped test a failure.
+test:
+	@.ci/real-servers
+	@.ci/test
+
+lint:
+	@tool=$$(.ci/tool $(GOLANGCI)) && for module in $(MODULES); do \
+		(cd $$module && "$$tool" run -c $(CURDIR)/.golangci.yml ./...) || exit 1; done
+	@"$$(.ci/tool $(GOLANGCI))" run -c .golangci.yml ./.ci/testcounts
+
+# Which statements the tests of the main module reach.
+cover:
+	go test -coverpkg=./... -coverprofile=coverage.out ./...
+	go tool cover -func=coverage.out | tail -n 1
+
+demo: build
+	bin/sidestep demo
+
+clean:
+	rm -rf bin dist coverage.out .ci/bin
