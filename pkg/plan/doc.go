@@ -1,0 +1,22 @@
+// Package plan compares what record sets should answer with and what the zone
+// has, and says in order and with reasons what would have to change.
+//
+// Diff is the only place of the product that compares. Its table, for one
+// value that the config names:
+//
+//	wanted | in the zone        | change
+//	live   | missing            | create
+//	live   | paused by us       | resume
+//	live   | held (paused by    | none, guard "held" until a person approves
+//	       | somebody else)     |
+//	live   | live               | none, or ttl
+//	paused | live               | pause
+//	paused | paused or missing  | none
+//
+// A value that the config does not name is foreign: it is left as it is. A
+// single-valued set is swapped in place. Check holds the plan against the
+// guards, whose refusals stand in the plan beside the changes they stop.
+//
+// The package never writes, never lists and never sees health. pkg/reconcile
+// carries a plan out.
+package plan
