@@ -1,0 +1,122 @@
+package config
+
+import (
+	"time"
+
+	"sidestep/pkg/check"
+	"sidestep/pkg/provider"
+	"sidestep/pkg/record"
+	"sidestep/pkg/steer"
+)
+
+// Config is a whole config file, validated, with every default filled in. It is
+// read-only once made and may be shared.
+type Config struct {
+	File      string // as it was given to Load or Parse
+	Node      Node
+	State     State
+	Control   Control
+	Leader    Leader
+	Reconcile Reconcile
+	Guard     Guard
+	Adopt     Adopt
+	Zones     []Zone                 // in the order of the file, each name once
+	Checks    map[string]*check.Spec // by name
+	Records   []*steer.Spec          // in the order of the file, each key once
+	Sources   Sources
+	Warnings  []Warning // sorted by position
+}
+
+// Node says who this sidestep is.
+type Node struct {
+	Name    string // the host name unless given; goes into the zone's stamp
+	Vantage string // where it looks from; the node's name unless given
+}
+
+// State is where the daemon keeps what it has to remember.
+type State struct {
+	Dir    string        // absolute
+	MaxAge time.Duration // older verdicts are forgotten at a start; 0 takes none up
+}
+
+// Control is how commands reach the daemon.
+type Control struct {
+	Socket string // absolute path of the unix socket, at most 107 bytes
+}
+
+// Lock is what keeps two sidesteps from writing at once.
+type Lock string
+
+// The locks of this version.
+const (
+	LockFile Lock = "file" // a lock file in State.Dir: one host
+	LockNone Lock = "none" // none at all; only with Leader.IAmAlone
+)
+
+// Leader is how the one node that may write is chosen.
+type Leader struct {
+	Lock     Lock
+	IAmAlone bool // the operator's word that no other sidestep writes
+}
+
+// Reconcile is the rhythm of writing.
+type Reconcile struct {
+	Debounce  time.Duration // from the first change to the write
+	Every     time.Duration // the zone is compared again though nothing changed
+	RetryBase time.Duration // first pause after an error that may pass
+	RetryMax  time.Duration // longest such pause
+}
+
+// Guard is what stands between plan and write.
+type Guard struct {
+	MaxChanges int // record sets in one plan of a zone; 0 is no limit
+	MaxWrites  MaxWrites
+}
+
+// MaxWrites limits the writes of one record set to Count in any Window; a Count
+// of 0 is no limit.
+type MaxWrites struct {
+	Count  int
+	Window time.Duration
+}
+
+// Adopt is what happens to the first plan that takes a usable live value out
+// of a record set.
+type Adopt string
+
+// The ways to adopt.
+const (
+	AdoptAsk  Adopt = "ask"  // a person approves it
+	AdoptAuto Adopt = "auto" // it is written like any other
+)
+
+// Zone is one zone and how its provider is reached.
+type Zone struct {
+	Name     record.Name
+	Provider string            // a key of the provider.Registry
+	Settings provider.Settings // Limiter, Logger and Client are for the caller to set
+	Verify   Verify
+	Position Position
+}
+
+// Verify is who is asked after a write whether the answer arrived.
+type Verify struct {
+	Servers []string // ADDR:PORT; empty asks those that the adapter knows
+	DNS     bool     // whether anybody is asked over the DNS at all
+}
+
+// Sources says where in the file things stand, for messages.
+type Sources struct {
+	Checks  map[string]Position
+	Records map[record.Key]Position
+}
+
+// Zone finds a zone by its canonical name; nil when the config has none such.
+func (c *Config) Zone(name record.Name) *Zone {
+	for i := range c.Zones {
+		if c.Zones[i].Name == name {
+			return &c.Zones[i]
+		}
+	}
+	return nil
+}
