@@ -1,0 +1,50 @@
+package check
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// Same reports whether two specs probe in the same way and judge by the same
+// numbers, so that what was counted under the one holds under the other.
+func (s *Spec) Same(o *Spec) bool {
+	if s == nil || o == nil {
+		return s == o
+	}
+	return s.Fingerprint() == o.Fingerprint() && slices.Equal(s.headers(), o.headers())
+}
+
+func (s *Spec) headers() []Header {
+	if s.HTTP == nil {
+		return nil
+	}
+	return s.HTTP.Headers
+}
+
+// Fingerprint names the definition: 16 hexadecimal digits that change when
+// anything changes that a verdict may depend on. The values of headers are
+// secrets and leave no trace in it, since it is stored.
+func (s *Spec) Fingerprint() string {
+	sum := sha256.New()
+	fmt.Fprintln(sum, s.Name, s.Kind, s.Interval, s.Timeout, s.Fall, s.Rise, s.Source)
+	if h := s.HTTP; h != nil {
+		fmt.Fprintf(sum, "%q %q %d %q %q %q %d\n", h.Scheme, h.Host, h.Port, h.Authority, h.Path, h.Method, h.BodyLimit)
+		fmt.Fprintln(sum, h.Status)
+		if h.Body != nil {
+			fmt.Fprintf(sum, "body %q\n", h.Body)
+		}
+		for _, path := range slices.Sorted(maps.Keys(h.JSON)) {
+			fmt.Fprintf(sum, "json %q %q\n", path, h.JSON[path])
+		}
+		for _, header := range h.Headers {
+			fmt.Fprintf(sum, "header %q\n", header.Name)
+		}
+	}
+	if s.TCP != nil {
+		fmt.Fprintln(sum, "tcp", s.TCP.Port)
+	}
+	return hex.EncodeToString(sum.Sum(nil))[:16]
+}

@@ -1,0 +1,26 @@
+// Package engine is the one owner of the controller's state. Everything that
+// happens comes to it as an Event, and what has to be done about it leaves as
+// Effects:
+//
+//	effects := e.Step(event)
+//
+// The caller's duties, in this order: append effects.Journal to the store,
+// save the State when effects.Save says so, then hand effects.Look and
+// effects.Work to the reconciler, and call Step with a Tick no later than
+// effects.Next. A write must never be started before the transition that led
+// to it was offered to the store; a store that fails is loud and stops no
+// failover.
+//
+// The engine holds no clock, socket, log, lock or goroutine. Each event brings
+// its boot time and its wall time, the first to count waits with, the second
+// to be written down. Step is not safe for concurrent use; pkg/daemon calls it
+// from one loop.
+//
+// How a zone comes to be written: a result turns a verdict, the verdict makes
+// an answer usable or unusable, pkg/steer decides the wanted set anew, and
+// pkg/plan finds that the zone, as it was listed last, differs. That opens the
+// zone's debounce window, which later changes do not prolong. At its end
+// everything is worked out again, and if there is still something to change,
+// Work for the zone leaves the engine. The reconciler lists, lets Work.Plan
+// decide against the fresh list, and answers with Done.
+package engine

@@ -1,0 +1,126 @@
+package engine
+
+import (
+	"time"
+
+	"sidestep/pkg/check"
+	"sidestep/pkg/health"
+	"sidestep/pkg/plan"
+	"sidestep/pkg/record"
+	"sidestep/pkg/steer"
+)
+
+// Now is one moment by both clocks.
+type Now struct {
+	Boot time.Duration // counts suspended time; for waits, never stored
+	Wall time.Time     // for people and for what is stored
+}
+
+// Event is something that happened. The kinds are Tick, Results, Seen, Done,
+// Approve, Reconcile and Configure.
+type Event interface{ event() }
+
+// Tick says that time has passed.
+type Tick struct{}
+
+// Results brings what probes found, oldest first.
+type Results struct{ Results []check.Result }
+
+// Seen brings a fresh, complete list of a zone.
+type Seen struct{ Zone plan.Zone }
+
+// Failed says that a zone could not be listed or written; the reconciler goes
+// on trying.
+type Failed struct {
+	Zone record.Name
+	Err  string
+}
+
+// Done says how a piece of Work ended.
+type Done struct {
+	Zone    plan.Zone     // as listed last, after the writes
+	Applied []plan.Change // what was written
+	Plan    plan.Plan     // what was planned, with the refusals of the guards
+}
+
+// Approve is a person's yes to what waits for one. Target is a record set's
+// name, an address, a zone, or "all".
+type Approve struct {
+	Target string
+	Plan   string // the checksum of a plan that max_changes stopped; with a zone only
+	By     string
+}
+
+// Reconcile asks for the zones to be listed and planned now, without waiting
+// for a change.
+type Reconcile struct {
+	Zones    []record.Name   // empty means all
+	Override map[string]bool // guards that are switched off for the work that follows
+}
+
+// Configure replaces the definition of everything. Counters of targets whose
+// check is the same as before are kept.
+type Configure struct{ Config Config }
+
+func (Tick) event()      {}
+func (Results) event()   {}
+func (Seen) event()      {}
+func (Failed) event()    {}
+func (Done) event()      {}
+func (Approve) event()   {}
+func (Reconcile) event() {}
+func (Configure) event() {}
+
+// Effects is what has to be done about an event, in the order of its fields.
+type Effects struct {
+	Journal []Entry       // to be appended before anything else is done
+	Save    bool          // the State changed in a way that a restart must not lose
+	Look    []record.Name // zones to be listed, the answer to be sent back as Seen or Failed
+	Work    []Work        // zones to be brought to the wanted state; the newest replaces an older one
+	Next    time.Duration // boot time of the next Tick that matters; 0 when there is none
+	Err     error         // the event asked for something that does not exist
+}
+
+// Entry is one line of the journal.
+type Entry struct {
+	Kind    string         `json:"kind"` // "verdict", "override", "guard"
+	Target  string         `json:"target,omitempty"`
+	Address string         `json:"address,omitempty"`
+	From    health.Verdict `json:"from,omitempty"`
+	To      health.Verdict `json:"to,omitempty"`
+	Phase   check.Phase    `json:"phase,omitempty"`
+	Cause   check.Cause    `json:"cause,omitempty"`
+	Detail  string         `json:"detail,omitempty"`
+	By      string         `json:"by,omitempty"`
+}
+
+// Work is one zone to be brought to the wanted state. It is a value: the
+// reconciler may keep it and plan with it again and again against fresh lists.
+type Work struct {
+	Zone   record.Name
+	Inputs []steer.Input
+	Limits plan.Limits
+}
+
+// Plan decides the wanted record sets against a list of the zone and compares
+// them with it. It is pure, and the only way from a list to a plan.
+func (w Work) Plan(zone plan.Zone) plan.Plan {
+	wanted := make([]steer.Wanted, len(w.Inputs))
+	for i, in := range w.Inputs {
+		wanted[i] = steer.Decide(in, record.FindSet(zone.Sets, in.Spec.Key))
+	}
+	p := plan.Diff(wanted, zone)
+	p.Check(w.Limits, zone)
+	return p
+}
+
+// Config is the definition that the engine decides by.
+type Config struct {
+	Zones      []record.Name
+	Checks     map[string]*check.Spec
+	Sets       []*steer.Spec
+	Debounce   time.Duration
+	Every      time.Duration // how often each zone is listed although nothing happened; 0 never
+	MaxChanges int
+	MaxWrites  plan.Writes
+}

@@ -1,0 +1,105 @@
+package engine
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"sidestep/pkg/check"
+	"sidestep/pkg/health"
+	"sidestep/pkg/plan"
+	"sidestep/pkg/record"
+	"sidestep/pkg/steer"
+)
+
+// View is the engine's state for people: a copy, sorted, that the engine does
+// not change any more.
+type View struct {
+	Targets []TargetView
+	Sets    []SetView
+	Zones   []ZoneView
+	Lost    bool // nothing is resumed before a person approves all
+}
+
+// TargetView is one target. Verdict is what the probes add up to; Shown is
+// Unknown when they have been silent for too long.
+type TargetView struct {
+	Target  check.Target
+	Verdict health.Verdict
+	Shown   health.Verdict
+	Phase   check.Phase
+	Cause   check.Cause
+	Detail  string
+	Since   time.Time
+	Passes  int
+	Fails   int
+}
+
+// SetView is one record set: what the zone shows of it, and what it should be.
+type SetView struct {
+	Spec   *steer.Spec
+	Ready  bool
+	Listed bool // Plan rests on a list of the zone
+	Judged []steer.Judged
+	Plan   plan.Set // zero before the first list, or while not ready
+}
+
+// ZoneView is one zone.
+type ZoneView struct {
+	Name   record.Name
+	Listed bool
+	Err    string // why it could not be listed or written last
+	Plan   plan.Plan
+}
+
+// View describes the state at one moment.
+func (e *Engine) View(now Now) View {
+	v := View{Lost: e.lost}
+	for _, id := range slices.Sorted(maps.Keys(e.targets)) {
+		t := e.targets[id]
+		v.Targets = append(v.Targets, TargetView{
+			Target: t.id, Verdict: t.health.Is(),
+			Shown: t.health.Shown(now.Boot, t.spec.Interval, t.spec.Timeout),
+			Phase: t.health.Phase, Cause: t.health.Cause, Detail: t.health.Detail,
+			Since: t.since, Passes: t.health.Passes, Fails: t.health.Fails,
+		})
+	}
+	for _, s := range e.sets {
+		v.Sets = append(v.Sets, s.view())
+	}
+	for _, name := range e.config.Zones {
+		z := e.zones[name]
+		v.Zones = append(v.Zones, ZoneView{Name: name, Listed: z.listed, Err: z.err, Plan: z.plan})
+	}
+	return v
+}
+
+func (s *set) view() SetView {
+	v := SetView{Spec: s.spec, Ready: s.ready, Listed: s.zone.listed, Judged: slices.Clone(s.judged)}
+	v.Plan.Seen = record.FindSet(s.zone.seen.Sets, s.spec.Key)
+	for _, p := range s.zone.plan.Sets {
+		if p.Key() == s.spec.Key {
+			v.Plan = p
+		}
+	}
+	return v
+}
+
+// Ready reports whether every record set of the zones may be planned; of none,
+// of all zones. A one-shot command probes until it is so.
+func (e *Engine) Ready(zones []record.Name) bool {
+	return !slices.ContainsFunc(e.sets, func(s *set) bool {
+		return !s.ready && (len(zones) == 0 || slices.Contains(zones, s.spec.Key.Zone))
+	})
+}
+
+// Undecided lists the targets that are not judged, sorted by id.
+func (e *Engine) Undecided() []check.Target {
+	var list []check.Target
+	for _, id := range slices.Sorted(maps.Keys(e.targets)) {
+		if t := e.targets[id]; t.health.Is() == health.Unknown {
+			list = append(list, t.id)
+		}
+	}
+	return list
+}
