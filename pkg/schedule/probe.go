@@ -1,0 +1,131 @@
+package schedule
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"sidestep/pkg/check"
+)
+
+// flight is one probe on its way from its slot to its result.
+type flight struct {
+	entry      *entry
+	generation int         // of the entry when the probe started
+	spec       *check.Spec // of the entry when the probe started
+	slot       time.Duration
+	result     check.Result
+}
+
+// probe asks one target and says when. What was our own doing comes back as
+// Unknown: a probe that was stopped, one that panicked, and a failure that
+// came long after the deadline, because then it was this process that did not
+// run in time.
+func (s *Schedule) probe(ctx context.Context, spec *check.Spec, target check.Target) check.Result {
+	start := s.opts.Clock.Boot()
+	limited, cancel := context.WithTimeout(ctx, spec.Timeout)
+	r := s.ask(limited, spec, target.Address)
+	cancel()
+	r.Target, r.Start, r.End = target, start, s.opts.Clock.Boot()
+	switch over := r.Latency() - spec.Timeout; {
+	case ctx.Err() != nil:
+		disown(&r, "stopped before the probe was over")
+	case r.Outcome == check.Fail && over > standstill:
+		disown(&r, fmt.Sprintf("the probe ended %v after its deadline: this machine is overloaded or stood still", over))
+	}
+	return r
+}
+
+// ask calls the probe function and survives its panic: one bad answer of one
+// target must not stop the probing of all others.
+func (s *Schedule) ask(ctx context.Context, spec *check.Spec, address string) (r check.Result) {
+	defer func() {
+		if p := recover(); p != nil {
+			s.log.Error("a probe panicked", "check", spec.Name, "address", address, "panic", p)
+			r = check.Result{}
+			disown(&r, fmt.Sprintf("the probe panicked: %q", fmt.Sprint(p)))
+		}
+	}()
+	return s.opts.Probe(ctx, spec, address)
+}
+
+// disown says that a result tells nothing about the target.
+func disown(r *check.Result, why string) {
+	r.Outcome, r.Cause = check.Unknown, check.CauseLocal
+	r.Detail = why[:min(len(why), check.MaxDetail)]
+}
+
+// land notes that a probe is over.
+func (s *Schedule) land(f flight) {
+	s.mu.Lock()
+	s.running--
+	s.finished = append(s.finished, f)
+	s.lag.add(f.result.End, f.result.Start-f.slot)
+	queued := len(s.waiting) > 0
+	s.mu.Unlock()
+	signal(s.done)
+	if queued {
+		signal(s.wake)
+	}
+}
+
+// handOver gives finished probes to the sink, at most once a tick: the first
+// at once, so that nothing waits on a quiet day, and those of a busy tick
+// together, so that one wake-up of the receiver pays for all of them.
+func (s *Schedule) handOver(ctx context.Context) {
+	pause := time.NewTimer(0)
+	defer pause.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.done:
+		}
+		s.deliver(ctx)
+		pause.Reset(tick)
+		select {
+		case <-ctx.Done():
+			return
+		case <-pause.C:
+		}
+	}
+}
+
+// deliver hands over what is finished. A target stays busy until its result
+// was taken: a slow sink slows the probing down and never piles up results.
+func (s *Schedule) deliver(ctx context.Context) {
+	flights, results := s.collect()
+	if ctx.Err() != nil {
+		return
+	}
+	if len(results) > 0 {
+		s.opts.Results(results)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, f := range flights {
+		s.release(f.entry)
+	}
+}
+
+// collect takes the finished probes and picks the results that count. It
+// looks at the clock first: after a standstill it may be the first to run.
+func (s *Schedule) collect() ([]flight, []check.Result) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.look(s.opts.Clock.Boot())
+	flights := s.finished
+	s.finished = nil
+	results := make([]check.Result, 0, len(flights))
+	for _, f := range flights {
+		if f.generation != f.entry.generation {
+			s.counts.dropped++
+			continue
+		}
+		if s.awake.covers(f.result.Start, f.result.End) {
+			disown(&f.result, "this process stood still while the probe was under way")
+		}
+		results = append(results, f.result)
+	}
+	return flights, results
+}

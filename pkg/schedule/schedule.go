@@ -1,0 +1,218 @@
+package schedule
+
+import (
+	"container/heap"
+	"context"
+	"log/slog"
+	"math"
+	"reflect"
+	"sync"
+	"time"
+
+	"sidestep/pkg/check"
+	"sidestep/pkg/clock"
+)
+
+// DefaultWorkers is the most probes in flight at once unless Options say
+// otherwise: enough for 10,000 targets that all hang for half their interval.
+// Each holds a socket, so the limit on open files must leave room for them.
+const DefaultWorkers = 6000
+
+// Job asks for one target to be probed.
+type Job struct {
+	Spec   *check.Spec
+	Target check.Target
+	// NotBefore holds a target back until that boot time: nothing is sent
+	// before, the first probe goes out then, and the others follow at the
+	// interval. Zero, or a time that has passed, holds nothing back.
+	NotBefore time.Duration
+}
+
+// Options are what a Schedule works with. Clock, Probe and Results are needed.
+type Options struct {
+	Clock clock.Clock
+	// Probe probes one address and returns before or soon after its context
+	// ends. It is called from many goroutines. Target, Start and End of its
+	// result are filled in by the schedule.
+	Probe func(ctx context.Context, spec *check.Spec, address string) check.Result
+	// Results takes what was found, at most once a tick and from one goroutine.
+	// It may block for a while: targets whose results wait are not probed
+	// again meanwhile. It must return once the context of Run has ended. A
+	// batch that was under way when Set was called may arrive after it.
+	Results func([]check.Result)
+	Workers int          // the most probes in flight; 0 means DefaultWorkers
+	Logger  *slog.Logger // nil logs nothing
+}
+
+// Schedule probes a set of targets, each at its own slots. Its methods may be
+// called from many goroutines.
+type Schedule struct {
+	opts Options
+	log  *slog.Logger
+	wake chan struct{} // the set of jobs changed, or a worker became free
+	done chan struct{} // there are finished probes
+
+	mu       sync.Mutex
+	byID     map[string]*entry
+	heap     dueHeap
+	waiting  []flight // due, but all workers are taken; first come, first served
+	running  int
+	finished []flight
+	limit    int
+	needed   int
+	awake    awake
+	lag      window
+	counts   counts
+}
+
+// New makes a schedule without jobs. Nothing is probed before Set and Run.
+func New(o Options) *Schedule {
+	if o.Workers <= 0 {
+		o.Workers = DefaultWorkers
+	}
+	log := o.Logger
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	return &Schedule{
+		opts: o,
+		log:  log,
+		wake: make(chan struct{}, 1),
+		done: make(chan struct{}, 1),
+		byID: map[string]*entry{},
+	}
+}
+
+// Set replaces the jobs, all at once. A target that is in both sets keeps its
+// slots and its probe in flight; a changed interval gives it new slots; a
+// probe in flight of a removed target, or of one whose spec asks something
+// else now, runs to its end and is forgotten. Of several jobs with one target
+// the first counts, so the same check and address is probed once however many
+// record sets use it.
+//
+// Every spec must have an interval of at least check.MinInterval and a timeout
+// below it, and must not change any more.
+func (s *Schedule) Set(jobs []Job) {
+	jobs = unique(jobs)
+	now := s.opts.Clock.Boot()
+	s.mu.Lock()
+	next := make(dueHeap, 0, len(jobs))
+	wanted := make(map[*entry]bool, len(jobs))
+	for _, job := range jobs {
+		e := s.admit(job, now)
+		wanted[e] = true
+		next = append(next, e)
+	}
+	s.retire(wanted)
+	heap.Init(&next)
+	s.heap = next
+	s.resize(jobs)
+	limit, needed := s.limit, s.needed
+	s.mu.Unlock()
+	signal(s.wake)
+	if needed > limit {
+		s.log.Warn("more probes may be in flight than the limit allows: probes will start late when targets hang",
+			"limit", limit, "needed", needed, "targets", len(jobs))
+	}
+}
+
+// admit makes or updates the entry of a job.
+func (s *Schedule) admit(job Job, now time.Duration) *entry {
+	id := job.Target.ID()
+	e := s.byID[id]
+	if e == nil {
+		e = &entry{id: id, target: job.Target}
+		s.byID[id] = e
+	}
+	fresh := e.spec == nil || e.removed
+	respread := fresh || e.spec.Interval != job.Spec.Interval
+	if fresh || !sameQuestion(e.spec, job.Spec) {
+		e.generation++
+	}
+	e.spec, e.removed = job.Spec, false
+	if respread {
+		e.phase = phaseOf(e.id, e.spec.Interval)
+	}
+	if held := e.hold(job.NotBefore, now, respread); held || respread {
+		e.due = slotAfter(max(now, e.notBefore-1), e.spec.Interval, e.phase)
+	}
+	return e
+}
+
+// hold takes a job's hold over and reports whether the next slot must be
+// worked out anew for it. The slots go on from the end of a hold, and one that
+// was lifted early lets the target go at its next slot.
+func (e *entry) hold(until, now time.Duration, respread bool) bool {
+	if until == e.notBefore && !respread {
+		return false
+	}
+	lifted := e.notBefore > now
+	e.notBefore = until
+	if until > now {
+		e.phase = until % e.spec.Interval
+		return true
+	}
+	return lifted
+}
+
+// retire takes leave of the entries that are no longer wanted. One that is
+// busy stays known until it is done: added again meanwhile, its target would
+// have two probes in flight.
+func (s *Schedule) retire(wanted map[*entry]bool) {
+	for id, e := range s.byID {
+		switch {
+		case wanted[e]:
+		case e.busy:
+			e.removed = true
+			e.generation++
+		default:
+			delete(s.byID, id)
+		}
+	}
+}
+
+// resize works out how many probes may be in flight. When every target hangs,
+// timeout/interval of each is in flight on average. The slots are spread by a
+// hash, so the peak lies above that by a few times the square root, as it does
+// for any random spread.
+func (s *Schedule) resize(jobs []Job) {
+	load := 0.0
+	for _, job := range jobs {
+		load += job.Spec.Timeout.Seconds() / job.Spec.Interval.Seconds()
+	}
+	peak := math.Ceil(load + 4*math.Sqrt(load) + 16)
+	s.needed = min(int(peak), len(jobs))
+	s.limit = min(s.needed, s.opts.Workers)
+}
+
+// sameQuestion reports whether two specs send and expect the same, so that
+// what one found out holds for the other. The thresholds are no part of it.
+func sameQuestion(a, b *check.Spec) bool {
+	if a == b {
+		return true
+	}
+	x, y := *a, *b
+	x.Fall, x.Rise, x.Interval = y.Fall, y.Rise, y.Interval
+	return reflect.DeepEqual(x, y)
+}
+
+func unique(jobs []Job) []Job {
+	seen := make(map[check.Target]bool, len(jobs))
+	kept := make([]Job, 0, len(jobs))
+	for _, job := range jobs {
+		if !seen[job.Target] {
+			seen[job.Target] = true
+			kept = append(kept, job)
+		}
+	}
+	return kept
+}
+
+// signal leaves word on a channel of one slot; word that is there already is
+// word enough.
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
