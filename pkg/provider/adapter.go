@@ -31,7 +31,7 @@ type Adapter interface {
 	Add(ctx context.Context, call Call) error
 
 	// TakeAway takes values out of the answer, each kept in a form that List
-	// shows as paused. Where Promises.Atomic holds, call.Add may ride along in
+	// shows as paused. Where Promises.Together holds, call.Add may ride along in
 	// the same all-or-nothing call; elsewhere it is empty, and where
 	// Promises.OneByOne holds call.Away has exactly one change.
 	TakeAway(ctx context.Context, call Call) error
@@ -98,6 +98,7 @@ type Call struct {
 type Promises struct {
 	Pause    Pause
 	Atomic   bool // one call changes live and parked together, or nothing
+	Together bool // Atomic, and name servers see an add and a take-away of one call at one moment
 	OneByOne bool // one take-away a call: the API has no transaction
 	Fenced   bool // the provider refuses a write whose stamp is out of date
 	Whole    bool // each write carries the complete set, so that no late call can empty it

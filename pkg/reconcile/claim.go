@@ -1,0 +1,168 @@
+package reconcile
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"time"
+
+	"sidestep/pkg/provider"
+)
+
+// freshStamp is how young another node's stamp has to be for two hosts that
+// both believe to be alone to be the likely reason.
+const freshStamp = time.Hour
+
+// hold makes sure that this process may write: that it leads, and where the
+// provider compares and swaps, that the zone's one stamp is its own. A claim
+// that was accepted ends every doubt, since it makes all older calls refused.
+func (r *round) hold(ctx context.Context) error {
+	promises := r.zone.Adapter.Promises()
+	if err := r.gate(promises.Call)(); err != nil {
+		return err
+	}
+	fencer, ok := r.zone.Adapter.(provider.Fencer)
+	if !ok || !promises.Fenced {
+		return nil
+	}
+	for attempt := 0; !r.holds(); attempt++ {
+		if attempt == looseAfter {
+			return fmt.Errorf("claim zone %s: the stamp changes under every claim; another sidestep is writing", r.zone.Name)
+		}
+		if err := r.claim(ctx, fencer); err != nil {
+			return err
+		}
+		if err := r.plan(ctx); err != nil {
+			return err
+		}
+		if r.holds() {
+			r.doubt.clear()
+		}
+	}
+	return r.prove(ctx, fencer)
+}
+
+// holds reports whether the list shows exactly one stamp, and it is mine.
+func (r *round) holds() bool {
+	stamps := r.snapshot.Stamps
+	return len(stamps) == 1 && r.wroteStamp(stamps[0])
+}
+
+// wroteStamp reports whether a listed stamp is of this process. Those that it
+// tried before are forgotten then: with this one in the zone, the provider
+// refuses every call that carried an older one.
+func (w *worker) wroteStamp(s provider.Stamp) bool {
+	seq, found := w.mine[s.Nonce]
+	if !found {
+		return false
+	}
+	maps.DeleteFunc(w.mine, func(_ string, tried uint64) bool { return tried < seq })
+	return true
+}
+
+// claim replaces every stamp in the zone by one of this process, unless they
+// say that another node is writing.
+func (r *round) claim(ctx context.Context, fencer provider.Fencer) error {
+	if err := r.twoWriters(); err != nil {
+		return err
+	}
+	promises := fencer.Promises()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), promises.Call)
+	defer cancel()
+	err := fencer.Claim(ctx, r.snapshot, r.stamp(), r.gate(promises.Call))
+	switch {
+	case err == nil || gateClosed(err):
+		return err
+	}
+	switch provider.ClassOf(err) {
+	case provider.FencedOut, provider.Conflict, provider.Ambiguous:
+		r.log.Info("claim not accepted; listing again", "error", err)
+		return nil // the list tells whose the stamp is now
+	default:
+		return err
+	}
+}
+
+func (r *round) twoWriters() error {
+	if r.options.TakeAll {
+		return nil
+	}
+	now := r.options.Clock.Wall()
+	for _, s := range r.snapshot.Stamps {
+		age := now.Sub(s.At)
+		if s.Released || s.Holder == "" || s.Holder == r.options.Node || age > freshStamp {
+			continue
+		}
+		return &TwoWritersError{Holder: s.Holder, Age: max(age, 0)}
+	}
+	return nil
+}
+
+// prove sends, once in the life of a process, the call that a provider which
+// compares must refuse. One that accepts it is treated as what it is.
+func (r *round) prove(ctx context.Context, fencer provider.Fencer) error {
+	if r.proved {
+		return nil
+	}
+	promises := fencer.Promises()
+	callCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), promises.Call)
+	defer cancel()
+	err := fencer.Prove(callCtx, r.snapshot, r.stamp(), r.gate(promises.Call))
+	if errors.Is(err, provider.ErrNotFenced) {
+		r.log.Warn("this provider does not compare and swap although it should: writing by the rules for one that cannot", "error", err)
+		r.proved = true
+		r.doubt.doubtAll(r.options.Clock.Boot())
+		return r.plan(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	r.proved = true
+	return nil
+}
+
+// stamp makes a stamp that was never used before, and remembers it as tried.
+func (w *worker) stamp() provider.Stamp {
+	w.seq++
+	s := provider.Stamp{
+		Holder: w.options.Node,
+		At:     w.options.Clock.Wall(),
+		Epoch:  w.options.Leader.Epoch(),
+		Seq:    w.seq,
+		Nonce:  nonce(),
+	}
+	w.mine[s.Nonce] = w.seq
+	return s
+}
+
+func nonce() string {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // never fails (crypto/rand)
+	return hex.EncodeToString(b[:])
+}
+
+// release replaces a stamp of this process by one that is nobody's.
+func (w *worker) release(ctx context.Context) error {
+	fencer, ok := w.zone.Adapter.(provider.Fencer)
+	if !ok || !fencer.Promises().Fenced || len(w.mine) == 0 {
+		return nil
+	}
+	snapshot, err := w.list(ctx)
+	if err != nil {
+		return fmt.Errorf("release the stamp of zone %s: %w", w.zone.Name, err)
+	}
+	if len(snapshot.Stamps) != 1 || !w.wroteStamp(snapshot.Stamps[0]) {
+		return nil // somebody else's by now
+	}
+	stamp := w.stamp()
+	stamp.Released = true
+	ctx, cancel := context.WithTimeout(ctx, fencer.Promises().Call)
+	defer cancel()
+	if err := fencer.Claim(ctx, snapshot, stamp, w.gate(fencer.Promises().Call)); err != nil {
+		return fmt.Errorf("release the stamp of zone %s: %w", w.zone.Name, err)
+	}
+	return nil
+}

@@ -1,0 +1,28 @@
+// Package reconcile is the only writer of the product: it brings a zone to the
+// wanted state through the provider's adapter, and never in any other way than
+// this:
+//
+//  1. list the zone, whole or not at all;
+//  2. plan against that list, and hold the plan against the guards;
+//  3. be the leader, and where the provider compares and swaps, the holder of
+//     the stamp;
+//  4. derive the next call of one record set from the list alone, send it,
+//     and forget it: nothing that recovery needs is kept in a variable;
+//  5. list again, until nothing is left to do; then ask the name servers.
+//
+// Adds come before take-aways, and a value is taken away only when the list
+// shows every wanted value live, of which enough survive that are not in
+// doubt. A call whose outcome is not known is never sent again from memory: it
+// may still happen, so its values are in doubt until the provider's lateness
+// and lag have passed, and the zone is listed. At a provider without
+// compare-and-swap everything is in doubt after a start, unless the notes of
+// the process before say that no take-away was open; adds never wait.
+//
+// Zones are worked side by side, each by one worker, so that one in trouble
+// never stops another; the record sets of a zone go one after the other. Each
+// worker has a slot for one piece of work, in which the newest replaces what
+// still waits.
+//
+// The package judges nothing and steers nothing: Work.Plan of pkg/engine
+// decides, and what was done goes back there as a Report.
+package reconcile

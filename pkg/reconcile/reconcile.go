@@ -1,0 +1,211 @@
+package reconcile
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"sidestep/pkg/clock"
+	"sidestep/pkg/engine"
+	"sidestep/pkg/plan"
+	"sidestep/pkg/provider"
+	"sidestep/pkg/record"
+)
+
+// Leader says whether this node may write. Gate is asked last before each
+// call, with the longest that the call may take; its error stops the call.
+// Both are safe for concurrent use.
+type Leader interface {
+	Gate(call time.Duration) error
+	Epoch() uint64
+}
+
+// Notes are kept by the store: one is written durably before each take-away at
+// a provider without compare-and-swap, and cleared after its definite answer.
+type Notes interface {
+	Open(id string, data json.RawMessage) error
+	Close(id string) error
+}
+
+// Ask asks one authoritative server over the DNS and returns the values that
+// it answers with, sorted.
+type Ask func(ctx context.Context, server string, key record.Key) ([]string, error)
+
+// Zone is one zone to be written.
+type Zone struct {
+	Name    record.Name
+	Adapter provider.Adapter
+	Servers []string // who is asked after a write, ADDR:PORT; empty asks those that the adapter knows
+	NoDNS   bool     // verify by listing only
+}
+
+// Options is what a Reconciler needs.
+type Options struct {
+	Zones   []Zone
+	Node    string
+	Clock   clock.Clock
+	Leader  Leader
+	Notes   Notes // nil keeps none: then nothing is ever known to be quiet after a start
+	Quiet   bool  // the notes of the process before are trusted and none is open
+	Ask     Ask   // nil verifies by listing only
+	Retry   provider.Backoff
+	Report  func(Report) // called from the zones' workers, one zone at a time
+	Wrote   func(Write)  // called after each call to a provider that may have changed something
+	TakeAll bool         // take the stamp over although another node's is fresh
+	OnlyAdd bool         // never take anything away: the caller may not be alone
+	Logger  *slog.Logger
+}
+
+// Report is how one round for a zone ended.
+type Report struct {
+	Zone     record.Name
+	Plan     plan.Plan     // as planned first in the round; empty when the zone could not be listed
+	Applied  []plan.Change // what was written
+	Seen     *plan.Zone    // the zone as listed last; nil when it never was
+	Look     bool          // the zone was only listed
+	Verified bool          // the name servers answer as wanted
+	Detail   string        // why Verified is false, or what was not finished, in words
+	Err      error
+}
+
+// Write is one call to a provider: what was asked for, and how it ended.
+type Write struct {
+	Zone    record.Name
+	Changes []plan.Change
+	Err     error // nil when it was accepted
+}
+
+// ErrNotLeader is in the error of a Report whose plan was not carried out
+// because this node may not write.
+var ErrNotLeader = errors.New("not the leader")
+
+// TwoWritersError says that another node wrote the zone a short while ago and
+// did not let go of it.
+type TwoWritersError struct {
+	Holder string
+	Age    time.Duration
+}
+
+// Error names the other node and the ways on.
+func (e *TwoWritersError) Error() string {
+	return fmt.Sprintf("two writers: node %s wrote this zone %s ago and has not released it; stop it there, or take over from it: sidestep reconcile --take-over",
+		e.Holder, e.Age.Round(time.Second))
+}
+
+// Reconciler writes zones. Its methods are safe for concurrent use.
+type Reconciler struct {
+	options Options
+	workers map[record.Name]*worker
+}
+
+// New makes a reconciler. It opens nothing and writes nothing.
+func New(options Options) *Reconciler {
+	if options.Logger == nil {
+		options.Logger = slog.New(slog.DiscardHandler)
+	}
+	r := &Reconciler{options: options, workers: map[record.Name]*worker{}}
+	for _, zone := range options.Zones {
+		r.workers[zone.Name] = newWorker(r, zone)
+	}
+	return r
+}
+
+// Run works the zones side by side until ctx ends. A call in hand is finished
+// first, within its own deadline.
+func (r *Reconciler) Run(ctx context.Context) {
+	var group sync.WaitGroup
+	for _, w := range r.workers {
+		group.Go(func() { w.run(ctx) })
+	}
+	group.Wait()
+}
+
+// Submit hands over work, which replaces what waits for the same zone.
+func (r *Reconciler) Submit(work engine.Work) {
+	if w, found := r.workers[work.Zone]; found {
+		w.submit(job{work: &work})
+	}
+}
+
+// Look asks for a zone to be listed. It never replaces work that waits.
+func (r *Reconciler) Look(zone record.Name) {
+	if w, found := r.workers[zone]; found {
+		w.submit(job{})
+	}
+}
+
+// Do hands over work and waits for the end of the round that carried it, or
+// newer work for the same zone, out. It needs Run.
+func (r *Reconciler) Do(ctx context.Context, work engine.Work) Report {
+	w, found := r.workers[work.Zone]
+	if !found {
+		return Report{Zone: work.Zone, Err: fmt.Errorf("reconcile zone %s: no such zone", work.Zone)}
+	}
+	done := make(chan Report, 1)
+	w.submit(job{work: &work, done: []chan<- Report{done}})
+	select {
+	case report := <-done:
+		return report
+	case <-ctx.Done():
+		return Report{Zone: work.Zone, Err: fmt.Errorf("reconcile zone %s: %w", work.Zone, ctx.Err())}
+	}
+}
+
+// Plan lists a zone and plans the work, and writes nothing.
+func (r *Reconciler) Plan(ctx context.Context, work engine.Work) Report {
+	w, found := r.workers[work.Zone]
+	if !found {
+		return Report{Zone: work.Zone, Err: fmt.Errorf("plan zone %s: no such zone", work.Zone)}
+	}
+	report := Report{Zone: work.Zone, Look: true}
+	snapshot, err := w.list(ctx)
+	if err != nil {
+		report.Err = err
+		return report
+	}
+	seen := zoneOf(snapshot)
+	report.Seen, report.Plan = &seen, work.Plan(seen)
+	return report
+}
+
+// Release lets go of the stamp of every zone that this process holds, at an
+// orderly end. It must not run beside Run.
+func (r *Reconciler) Release(ctx context.Context) error {
+	var errs []error
+	for _, w := range r.workers {
+		errs = append(errs, w.release(ctx))
+	}
+	return errors.Join(errs...)
+}
+
+// Promises says what a zone's provider can do; false when there is no such
+// zone.
+func (r *Reconciler) Promises(zone record.Name) (provider.Promises, bool) {
+	w, found := r.workers[zone]
+	if !found {
+		return provider.Promises{}, false
+	}
+	return w.zone.Adapter.Promises(), true
+}
+
+// OpenCalls counts the calls of a zone whose outcome is not known yet and
+// which may still take effect.
+func (r *Reconciler) OpenCalls(zone record.Name) int {
+	w, found := r.workers[zone]
+	if !found {
+		return 0
+	}
+	return w.doubt.open(r.options.Clock.Boot())
+}
+
+func zoneOf(s *provider.Snapshot) plan.Zone {
+	zone := plan.Zone{Name: s.Zone, Sets: s.Sets, Delegations: s.Delegations, Owners: map[record.Name]string{}}
+	for _, o := range s.Owners {
+		zone.Owners[o.Name] = o.Owner
+	}
+	return zone
+}
