@@ -67,8 +67,8 @@ func checkSpread(t *testing.T, first []time.Duration, begin, interval time.Durat
 		t.Errorf("the last target was first probed %v after the start, want within %v", last, interval)
 	}
 	for i := range first {
-		n := 0
-		for n = i; n < len(first) && first[n] < first[i]+100*time.Millisecond; n++ {
+		n := i
+		for ; n < len(first) && first[n] < first[i]+100*time.Millisecond; n++ {
 		}
 		if share := float64(n-i) / float64(len(first)); share > 0.15 {
 			t.Errorf("%.0f %% of all probes within 100 ms at %v", 100*share, first[i]-begin)
@@ -308,4 +308,18 @@ func TestRoundThatIsStoppedSaysUnknown(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Whichever of the two comes first when Run ends, the end or the results that
+// it causes: nothing is handed over any more.
+func TestNothingIsHandedOverAfterTheEnd(t *testing.T) {
+	s := New(Options{Clock: fixed(time.Hour), Results: func(results []check.Result) {
+		t.Errorf("handed over after the end: %v", results)
+	}})
+	s.Set(jobs(spec(time.Second, time.Second/2), 1))
+	s.begin()
+	s.land(flight{entry: s.heap[0], generation: s.heap[0].generation})
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	s.deliver(ended)
 }
