@@ -1,0 +1,88 @@
+package check_test
+
+import (
+	"go/parser"
+	"go/token"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"sidestep/pkg/check"
+)
+
+func TestTargetID(t *testing.T) {
+	for _, c := range []struct {
+		target check.Target
+		want   string
+	}{
+		{check.Target{Check: "web", Address: "203.0.113.10"}, "web@203.0.113.10"},
+		{check.Target{Check: "ssh", Address: "2001:db8::10"}, "ssh@2001:db8::10"},
+	} {
+		if got := c.target.ID(); got != c.want {
+			t.Errorf("ID of %+v: got %s, want %s", c.target, got, c.want)
+		}
+	}
+}
+
+func TestTargetsAreComparable(t *testing.T) {
+	seen := map[check.Target]int{}
+	for _, address := range []string{"203.0.113.10", "203.0.113.10", "203.0.113.20"} {
+		seen[check.Target{Check: "web", Address: address}]++
+	}
+	if len(seen) != 2 || seen[check.Target{Check: "web", Address: "203.0.113.10"}] != 2 {
+		t.Errorf("targets as map keys: got %v, want two, one of them twice", seen)
+	}
+}
+
+func TestLatencyIsEndMinusStart(t *testing.T) {
+	r := check.Result{Start: 5 * time.Second, End: 5*time.Second + 12*time.Millisecond}
+	if got := r.Latency(); got != 12*time.Millisecond {
+		t.Errorf("got %v, want 12ms", got)
+	}
+}
+
+// TestWords holds the spelling of every word that users meet in JSON, metrics
+// and config: these names are kept.
+func TestWords(t *testing.T) {
+	got := []string{
+		string(check.Pass), string(check.Fail), string(check.Unknown), "|",
+		string(check.PhaseResolve), string(check.PhaseConnect), string(check.PhaseTLS), string(check.PhaseSend),
+		string(check.PhaseHeaders), string(check.PhaseBody), string(check.PhaseAssert), "|",
+		string(check.CauseRefused), string(check.CauseTimeout), string(check.CauseReset), string(check.CauseUnreachable),
+		string(check.CauseCertificate), string(check.CauseAuth), string(check.CauseStatus), string(check.CauseMismatch),
+		string(check.CauseTooLarge), string(check.CauseLoss), string(check.CauseLocal), "|",
+		string(check.KindHTTP), string(check.KindTCP), string(check.KindICMP),
+	}
+	const want = "pass fail unknown | resolve connect tls send headers body assert | " +
+		"refused timeout reset unreachable certificate auth status mismatch too-large loss local | http tcp icmp"
+	if words := strings.Join(got, " "); words != want {
+		t.Errorf("got  %s\nwant %s", words, want)
+	}
+}
+
+// TestImportsTheStandardLibraryOnly keeps the vocabulary free of everything that
+// has state, time or a socket.
+func TestImportsTheStandardLibraryOnly(t *testing.T) {
+	allowed := map[string]bool{"time": true, "net/netip": true, "regexp": true}
+	files, err := os.ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		if !strings.HasSuffix(file.Name(), ".go") || strings.HasSuffix(file.Name(), "_test.go") {
+			continue
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), file.Name(), nil, parser.ImportsOnly)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, spec := range parsed.Imports {
+			path, err := strconv.Unquote(spec.Path.Value)
+			if err != nil || !allowed[path] {
+				t.Errorf("%s imports %s", file.Name(), path)
+			}
+		}
+	}
+}
