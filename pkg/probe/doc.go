@@ -1,0 +1,56 @@
+// Package probe does what a check.Spec says, once, and reports the fact.
+//
+// Prober.Probe is a Func: it connects to one address, asks, reads, and gives
+// back a check.Result with the phase and the cause of what went wrong. HTTP/1.1
+// (with TLS for https) and TCP are built; a Spec of another kind is Unknown.
+//
+// # What a probe is
+//
+// A fresh connection to the address literal under test, in its own family: no
+// resolver, no second address, no fallback, no proxy from the environment, no
+// connection kept, no redirect followed. Host header, SNI and certificate name
+// come from the Spec. One deadline covers connect, TLS, send, headers and
+// body. The connection ends by a reset (SO_LINGER 0), so that a prober with
+// thousands of targets leaves no port in TIME_WAIT.
+//
+// # What is bounded
+//
+// Headers, all interim responses together: 64 KiB. Interim responses: 5. The
+// body is read only when a pattern or a JSON field is asked for, up to
+// check.HTTP.BodyLimit after decompression, and up to eight times that and 64
+// KiB on the wire. Details hold at most check.MaxDetail bytes of printable ASCII.
+//
+// # Which phase and cause
+//
+// These rules are this package's own choice where no standard decides:
+//
+//   - A pattern not found in a complete body is assert/mismatch; not found in
+//     the first BodyLimit bytes of a longer one is body/too-large, because the
+//     remedy is another (raise body_limit).
+//   - 401, 403 and 407, when not accepted, are assert/auth; other statuses
+//     assert/status.
+//   - A certificate that does not verify is tls/certificate. An alert of the
+//     server and an answer that is no TLS are tls/mismatch, also when the alert
+//     comes with the first read, as TLS 1.3 sends those about client
+//     certificates. A connection closed in the handshake is tls/reset.
+//   - An answer that is no HTTP/1.x is headers/mismatch; a connection that ends
+//     before the headers do, by FIN or RST, is headers/reset.
+//   - A body that cannot be decoded (an encoding other than gzip, or broken
+//     gzip) is body/mismatch, and matters only when a body is asked for.
+//
+// # Whose fault
+//
+// Unknown, with cause local and the remedy in the detail, is everything that
+// says nothing about the target: no descriptor, no port, no memory, no source
+// address, no permission, no CA certificates, a probe that was cancelled or
+// panicked, and a connect error nobody has named. "Unreachable" is told apart
+// by asking the routing table (connecting a UDP socket sends nothing): when it
+// has no way either, the missing route is ours; else the network or the
+// neighbour said it of the target, and the probe failed.
+//
+// What comes from a server is escaped and cut; the values of request headers
+// are secrets and are taken out of it first, should a server echo them.
+//
+// The package never decides whether a target is up, never logs a result, keeps
+// no goroutine. Results go to the daemon's inbox, and from there to pkg/health.
+package probe
