@@ -1,0 +1,163 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// Backend carries requests out. Its methods are called side by side and obey
+// their context. An error that is an *Error reaches the client as it is.
+type Backend interface {
+	// Status describes everything, or the record sets of one name.
+	Status(ctx context.Context, name string) (Status, error)
+	// Plan says what would be written now and writes nothing.
+	Plan(ctx context.Context, request PlanRequest) (Plan, error)
+	// Reconcile plans, writes and verifies now.
+	Reconcile(ctx context.Context, request PlanRequest) (Plan, error)
+	// Approve takes a person's yes; by is who said it.
+	Approve(ctx context.Context, request ApproveRequest, by string) error
+}
+
+// maxRequest bounds a request's body.
+const maxRequest = 64 << 10
+
+// Server answers requests on a unix socket.
+type Server struct {
+	listener net.Listener
+	http     *http.Server
+}
+
+// Listen opens the socket, which its owner and group may use (mode 0660). A
+// socket that a dead process left behind is replaced; one that somebody
+// answers on is an error.
+func Listen(path string, backend Backend, logger *slog.Logger) (*Server, error) {
+	if err := clearSocket(path); err != nil {
+		return nil, fmt.Errorf("listen on control socket %s: %w", path, err)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
+		return nil, fmt.Errorf("listen on control socket %s: %w", path, err)
+	}
+	listener, err := net.Listen("unix", path)
+	if err != nil {
+		return nil, fmt.Errorf("listen on control socket %s: %w", path, err)
+	}
+	if err := os.Chmod(path, 0o660); err != nil {
+		return nil, errors.Join(fmt.Errorf("listen on control socket %s: %w", path, err), listener.Close())
+	}
+	server := &http.Server{
+		Handler:           routes(backend),
+		ReadHeaderTimeout: 10 * time.Second,
+		ErrorLog:          slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
+		ConnContext:       withPeer,
+	}
+	return &Server{listener: listener, http: server}, nil
+}
+
+func clearSocket(path string) error {
+	conn, err := net.DialTimeout("unix", path, time.Second)
+	if err == nil {
+		return errors.Join(errors.New("another sidestep answers on it; stop that one or name another control.socket"), conn.Close())
+	}
+	info, statErr := os.Lstat(path)
+	switch {
+	case errors.Is(statErr, os.ErrNotExist):
+		return nil
+	case statErr != nil:
+		return statErr
+	case info.Mode()&os.ModeSocket == 0:
+		return errors.New("a file is in its place that is no socket")
+	}
+	return os.Remove(path)
+}
+
+// Serve answers until ctx ends; requests under way then have a second to end.
+func (s *Server) Serve(ctx context.Context) error {
+	stopped := context.AfterFunc(ctx, func() {
+		grace, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		if s.http.Shutdown(grace) != nil {
+			_ = s.http.Close() // a request that does not end is cut off
+		}
+	})
+	defer stopped()
+	if err := s.http.Serve(s.listener); err != nil && !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve the control socket: %w", err)
+	}
+	return nil
+}
+
+func routes(b Backend) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /api/v1/status", func(w http.ResponseWriter, r *http.Request) {
+		reply(w)(b.Status(r.Context(), r.URL.Query().Get("name")))
+	})
+	mux.HandleFunc("POST /api/v1/plan", func(w http.ResponseWriter, r *http.Request) {
+		if request, ok := decode[PlanRequest](w, r); ok {
+			reply(w)(b.Plan(r.Context(), request))
+		}
+	})
+	mux.HandleFunc("POST /api/v1/reconcile", func(w http.ResponseWriter, r *http.Request) {
+		if request, ok := decode[PlanRequest](w, r); ok {
+			reply(w)(b.Reconcile(r.Context(), request))
+		}
+	})
+	mux.HandleFunc("POST /api/v1/approve", func(w http.ResponseWriter, r *http.Request) {
+		if request, ok := decode[ApproveRequest](w, r); ok {
+			reply(w)(struct{}{}, b.Approve(r.Context(), request, peer(r.Context())))
+		}
+	})
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		fail(w, http.StatusNotFound, &Error{
+			Message: fmt.Sprintf("%s %s: this sidestep has no such request", r.Method, r.URL.Path),
+			Hint:    "the command line and the daemon may be of different versions: sidestep version",
+			Exit:    ExitFailure,
+		})
+	})
+	return mux
+}
+
+func decode[T any](w http.ResponseWriter, r *http.Request) (T, bool) {
+	var request T
+	decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxRequest))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&request); err != nil {
+		fail(w, http.StatusBadRequest, &Error{Message: "read request: " + err.Error(), Exit: ExitUsage})
+		return request, false
+	}
+	return request, true
+}
+
+// reply writes an answer, or the error that stands beside it.
+func reply(w http.ResponseWriter) func(answer any, err error) {
+	return func(answer any, err error) {
+		if err == nil {
+			write(w, http.StatusOK, answer)
+			return
+		}
+		var e *Error
+		if !errors.As(err, &e) {
+			e = &Error{Message: err.Error(), Exit: ExitFailure}
+		}
+		fail(w, http.StatusUnprocessableEntity, e)
+	}
+}
+
+func fail(w http.ResponseWriter, status int, e *Error) {
+	write(w, status, struct {
+		Error *Error `json:"error"`
+	}{e})
+}
+
+func write(w http.ResponseWriter, status int, answer any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(answer) // the client went away
+}

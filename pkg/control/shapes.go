@@ -1,0 +1,226 @@
+package control
+
+import "time"
+
+// Plan is the answer of plan and of reconcile.
+type Plan struct {
+	Zones []ZonePlan `json:"zones"`
+}
+
+// ZonePlan is one zone's plan and, for reconcile, what became of it.
+type ZonePlan struct {
+	Zone     string    `json:"zone"`
+	InSync   bool      `json:"in_sync"`
+	Checksum string    `json:"checksum"`
+	Changes  []Change  `json:"changes"`
+	Blocked  []Blocked `json:"blocked"`
+	Applied  []Change  `json:"applied,omitempty"`
+	Verified *bool     `json:"verified,omitempty"`
+	Detail   string    `json:"detail,omitempty"`
+	Error    string    `json:"error,omitempty"`
+	Exit     int       `json:"exit"`           // what this zone alone would make the command exit with
+	Text     []string  `json:"text,omitempty"` // the plan for people, a line each
+}
+
+// Change is one change of a plan.
+type Change struct {
+	Action  string `json:"action"`
+	Name    string `json:"name"`
+	Type    string `json:"type"`
+	Variant string `json:"variant"`
+	Value   string `json:"value"`
+	From    string `json:"from,omitempty"`
+	Reason  string `json:"reason"`
+	Guard   string `json:"guard,omitempty"` // the guard that stops it
+}
+
+// Blocked is one refusal of a guard.
+type Blocked struct {
+	Guard  string `json:"guard"`
+	Detail string `json:"detail"`
+}
+
+// Status is the answer of status.
+type Status struct {
+	Node      string     `json:"node"`
+	Leader    Leader     `json:"leader"`
+	Frozen    *Frozen    `json:"frozen"`
+	Zones     []Zone     `json:"zones"`
+	Records   []Record   `json:"records"`
+	Targets   []Target   `json:"targets"`
+	Sites     []Site     `json:"sites"`
+	Overrides []Override `json:"overrides"`
+	Notices   []string   `json:"notices"` // what a person should know first
+	Writes    []Write    `json:"writes"`  // the latest, newest first
+	Config    ConfigInfo `json:"config"`
+}
+
+// Leader says who may write.
+type Leader struct {
+	State  string     `json:"state"` // leader, standby, none, two-writers
+	Holder string     `json:"holder"`
+	Until  *time.Time `json:"until"` // until when the leader may believe it; null without an end
+	Detail string     `json:"detail,omitempty"`
+}
+
+// Frozen is the main switch, when it is off.
+type Frozen struct {
+	By     string     `json:"by"`
+	Reason string     `json:"reason"`
+	Until  *time.Time `json:"until"`
+}
+
+// Zone is one zone and what its provider promises.
+type Zone struct {
+	Zone      string `json:"zone"`
+	Provider  string `json:"provider"`
+	Pause     string `json:"pause"` // native, rename, parked
+	Atomic    bool   `json:"atomic"`
+	Fenced    bool   `json:"fenced"`
+	OpenCalls int    `json:"open_calls"`
+	Error     string `json:"error"`
+	Listed    bool   `json:"listed"`
+}
+
+// Record is one record set.
+type Record struct {
+	Name    string         `json:"name"`
+	Type    string         `json:"type"`
+	Variant string         `json:"variant"`
+	Policy  string         `json:"policy"`
+	Live    []string       `json:"live"`
+	Paused  []string       `json:"paused"`
+	Wanted  []string       `json:"wanted"`
+	Held    []string       `json:"held"`
+	Foreign []string       `json:"foreign"`
+	Weights map[string]int `json:"weights"`
+	Reason  string         `json:"reason"`
+	Blocked []Blocked      `json:"blocked"`
+	Answers []Answer       `json:"answers"`
+}
+
+// Answer is one configured value of a record set.
+type Answer struct {
+	Value    string `json:"value"`
+	Site     string `json:"site"`
+	State    string `json:"state"` // live, paused, missing
+	Verdict  string `json:"verdict"`
+	Usable   bool   `json:"usable"`
+	Override string `json:"override"`
+	Reason   string `json:"reason"`
+}
+
+// Target is one thing probed by one check.
+type Target struct {
+	ID       string    `json:"id"`
+	Check    string    `json:"check"`
+	Address  string    `json:"address"`
+	Verdict  string    `json:"verdict"`
+	Phase    string    `json:"phase"`
+	Cause    string    `json:"cause"`
+	Detail   string    `json:"detail"`
+	Since    time.Time `json:"since"`
+	Passes   int       `json:"passes"`
+	Fails    int       `json:"fails"`
+	Cooldown Cooldown  `json:"cooldown"`
+}
+
+// Cooldown is the life of a target after it went down.
+type Cooldown struct {
+	State    string     `json:"state"`
+	Until    *time.Time `json:"until"`
+	Attempts int        `json:"attempts"`
+}
+
+// Site is one data centre.
+type Site struct {
+	Name    string           `json:"name"`
+	State   string           `json:"state"`
+	Signals map[string]*bool `json:"signals"`
+	Waiting *string          `json:"waiting"`
+}
+
+// Override is an operator's word, with a reason and an end.
+type Override struct {
+	Target string     `json:"target"`
+	Kind   string     `json:"kind"`
+	Value  string     `json:"value"`
+	By     string     `json:"by"`
+	Reason string     `json:"reason"`
+	From   time.Time  `json:"from"`
+	Until  *time.Time `json:"until"`
+}
+
+// Write is one call to a provider.
+type Write struct {
+	At     time.Time `json:"at"`
+	Zone   string    `json:"zone"`
+	Name   string    `json:"name"`
+	Type   string    `json:"type"`
+	Value  string    `json:"value"`
+	Action string    `json:"action"`
+	Error  string    `json:"error"`
+}
+
+// ConfigInfo says which config the daemon runs on.
+type ConfigInfo struct {
+	File   string    `json:"file"`
+	Loaded time.Time `json:"loaded"`
+	Error  string    `json:"error"` // why the last reload was refused; the config before stays in force
+}
+
+// Check is the answer of check.
+type Check struct {
+	Results []CheckResult `json:"results"`
+}
+
+// CheckResult is one probe of one target.
+type CheckResult struct {
+	Target    string  `json:"target"`
+	Check     string  `json:"check"`
+	Address   string  `json:"address"`
+	Source    string  `json:"source"`
+	Result    string  `json:"result"` // pass, fail, unknown
+	Phase     string  `json:"phase"`
+	Cause     string  `json:"cause"`
+	Detail    string  `json:"detail"`
+	LatencyMS float64 `json:"latency_ms"`
+}
+
+// PlanRequest asks for a plan, or for it to be carried out.
+type PlanRequest struct {
+	Zones    []string `json:"zones,omitempty"`    // empty means all
+	Override []string `json:"override,omitempty"` // guards to switch off; reconcile only
+	TakeOver bool     `json:"take_over,omitempty"`
+}
+
+// ApproveRequest is a person's yes.
+type ApproveRequest struct {
+	Target string `json:"target"`
+	Plan   string `json:"plan,omitempty"`
+}
+
+// The exit codes of the product. Of several zones the first of 1, 5, 3, 4, 6,
+// 10, 0 that occurred is the command's.
+const (
+	ExitDone      = 0
+	ExitFailure   = 1
+	ExitUsage     = 2
+	ExitGuard     = 3
+	ExitNotLeader = 4
+	ExitProvider  = 5
+	ExitFrozen    = 6
+	ExitPending   = 10
+)
+
+// Worst is the exit code of a command from those of its parts.
+func Worst(codes ...int) int {
+	for _, code := range []int{ExitFailure, ExitUsage, ExitProvider, ExitGuard, ExitNotLeader, ExitFrozen, ExitPending} {
+		for _, c := range codes {
+			if c == code {
+				return code
+			}
+		}
+	}
+	return ExitDone
+}
