@@ -3,7 +3,10 @@ package check_test
 import (
 	"go/parser"
 	"go/token"
+	"net/netip"
 	"os"
+	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -41,6 +44,90 @@ func TestLatencyIsEndMinusStart(t *testing.T) {
 	r := check.Result{Start: 5 * time.Second, End: 5*time.Second + 12*time.Millisecond}
 	if got := r.Latency(); got != 12*time.Millisecond {
 		t.Errorf("got %v, want 12ms", got)
+	}
+}
+
+// fullSpec is a check with every field set.
+func fullSpec() *check.Spec {
+	return &check.Spec{
+		Name: "web", Kind: check.KindHTTP, Interval: 10 * time.Second, Timeout: 5 * time.Second, Fall: 3, Rise: 2,
+		Source: netip.MustParseAddr("192.0.2.7"),
+		HTTP: &check.HTTP{
+			Scheme: "https", Host: "www.example.com", Port: 443, Authority: "www.example.com", Path: "/healthz", Method: "GET",
+			Headers: []check.Header{{Name: "X-Key", Value: "secret"}}, Status: []check.StatusRange{{Low: 200, High: 299}},
+			Body: regexp.MustCompile("ok"), JSON: map[string]string{"status": "ok"}, BodyLimit: 1024,
+		},
+		TCP: &check.TCP{Port: 22},
+	}
+}
+
+// change gives a field another value of its type.
+func change(t *testing.T, name string, field reflect.Value) {
+	t.Helper()
+	switch v := field.Addr().Interface().(type) {
+	case *string:
+		*v += "x"
+	case *check.Kind:
+		*v = check.KindTCP
+	case *time.Duration:
+		*v++
+	case *int:
+		*v++
+	case *int64:
+		*v++
+	case *uint16:
+		*v++
+	case *netip.Addr:
+		*v = v.Next()
+	case *[]check.Header:
+		(*v)[0].Name += "x"
+	case *[]check.StatusRange:
+		(*v)[0].High++
+	case **regexp.Regexp:
+		*v = regexp.MustCompile("other")
+	case *map[string]string:
+		(*v)["status"] = "other"
+	case **check.HTTP:
+		*v = nil
+	case **check.TCP:
+		*v = nil
+	default:
+		t.Fatalf("field %s has type %s, which this test cannot change yet", name, field.Type())
+	}
+}
+
+// TestFingerprintChangesWithEveryField finds fields that were added to a check
+// and forgotten in its comparison.
+func TestFingerprintChangesWithEveryField(t *testing.T) {
+	parts := map[string]func(*check.Spec) reflect.Value{
+		"Spec": func(s *check.Spec) reflect.Value { return reflect.ValueOf(s).Elem() },
+		"HTTP": func(s *check.Spec) reflect.Value { return reflect.ValueOf(s.HTTP).Elem() },
+		"TCP":  func(s *check.Spec) reflect.Value { return reflect.ValueOf(s.TCP).Elem() },
+	}
+	for part, of := range parts {
+		for i := range of(fullSpec()).NumField() {
+			changed := fullSpec()
+			name := part + "." + of(changed).Type().Field(i).Name
+			change(t, name, of(changed).Field(i))
+			if changed.Fingerprint() == fullSpec().Fingerprint() || changed.Same(fullSpec()) || fullSpec().Same(changed) {
+				t.Errorf("a change of %s is not seen", name)
+			}
+		}
+	}
+}
+
+func TestSame(t *testing.T) {
+	var none *check.Spec
+	if !fullSpec().Same(fullSpec()) || !none.Same(none) || none.Same(fullSpec()) || fullSpec().Same(none) {
+		t.Error("Same of equal specs, or of none, is wrong")
+	}
+	other := fullSpec()
+	other.HTTP.Headers[0].Value = "another secret"
+	if other.Same(fullSpec()) {
+		t.Error("another header value is not seen")
+	}
+	if other.Fingerprint() != fullSpec().Fingerprint() {
+		t.Error("the fingerprint, which is stored, depends on a secret")
 	}
 }
 
