@@ -48,8 +48,9 @@ type set struct {
 	owned     bool // may be steered although another tool claims the name
 	failback  bool // the failback that waits was approved
 	held      map[string]bool
-	written   []time.Duration // boot times of its writes within the window of max_writes
-	published []string        // what was live when the zone was listed last; nil before the first list
+	resumed   map[string]time.Duration // by value: usable since, as an earlier process saw it, until it is judged again
+	written   []time.Duration          // boot times of its writes within the window of max_writes
+	published []string                 // what was live when the zone was listed last; nil before the first list
 }
 
 // zone is one zone and the state of its debounce window.
@@ -95,8 +96,6 @@ func (e *Engine) Step(now Now, event Event) Effects {
 		e.done(ev)
 	case Approve:
 		e.approve(ev)
-	case Reconcile:
-		e.reconcile(ev)
 	case Configure:
 		e.configure(ev.Config)
 		e.effects.Save = true
@@ -167,7 +166,7 @@ func (e *Engine) addSet(spec *steer.Spec, old map[string]*target) {
 	s := &set{
 		spec: spec, zone: e.zones[spec.Key.Zone],
 		judged: make([]steer.Judged, len(spec.Answers)),
-		held:   map[string]bool{},
+		held:   map[string]bool{}, resumed: map[string]time.Duration{},
 	}
 	longest := time.Duration(0)
 	for _, a := range spec.Answers {
@@ -179,12 +178,19 @@ func (e *Engine) addSet(spec *steer.Spec, old map[string]*target) {
 			}
 			needs = append(needs, t)
 			rounds := time.Duration(2 * max(t.spec.Fall, t.spec.Rise))
-			longest = max(longest, rounds*t.spec.Interval)
+			longest = max(longest, rounds*e.pace(t.spec.Interval))
 		}
 		s.targets = append(s.targets, needs)
 	}
 	s.deadline = e.now.Boot + longest
 	e.sets = append(e.sets, s)
+}
+
+func (e *Engine) pace(interval time.Duration) time.Duration {
+	if e.config.Pace > 0 {
+		return min(interval, e.config.Pace)
+	}
+	return interval
 }
 
 func (e *Engine) addTarget(id check.Target, old map[string]*target) *target {
@@ -205,7 +211,7 @@ func (e *Engine) addTarget(id check.Target, old map[string]*target) *target {
 func (s *set) inherit(old *set) {
 	s.ready, s.deadline = old.ready, min(s.deadline, old.deadline)
 	s.adopted, s.owned, s.failback = old.adopted, old.owned, old.failback
-	s.held, s.written, s.published = old.held, old.written, old.published
+	s.held, s.written, s.published, s.resumed = old.held, old.written, old.published, old.resumed
 	for i, a := range s.spec.Answers {
 		if j := old.spec.Position(a.Value); j >= 0 {
 			s.judged[i] = old.judged[j]

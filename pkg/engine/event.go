@@ -17,7 +17,7 @@ type Now struct {
 }
 
 // Event is something that happened. The kinds are Tick, Results, Seen, Done,
-// Approve, Reconcile and Configure.
+// Failed, Approve and Configure.
 type Event interface{ event() }
 
 // Tick says that time has passed.
@@ -51,13 +51,6 @@ type Approve struct {
 	By     string
 }
 
-// Reconcile asks for the zones to be listed and planned now, without waiting
-// for a change.
-type Reconcile struct {
-	Zones    []record.Name   // empty means all
-	Override map[string]bool // guards that are switched off for the work that follows
-}
-
 // Configure replaces the definition of everything. Counters of targets whose
 // check is the same as before are kept.
 type Configure struct{ Config Config }
@@ -68,7 +61,6 @@ func (Seen) event()      {}
 func (Failed) event()    {}
 func (Done) event()      {}
 func (Approve) event()   {}
-func (Reconcile) event() {}
 func (Configure) event() {}
 
 // Effects is what has to be done about an event, in the order of its fields.
@@ -120,6 +112,7 @@ type Config struct {
 	Checks     map[string]*check.Spec
 	Sets       []*steer.Spec
 	Debounce   time.Duration
+	Pace       time.Duration // probes follow each other at this pace where it is shorter than their interval; 0 at the interval
 	Every      time.Duration // how often each zone is listed although nothing happened; 0 never
 	MaxChanges int
 	MaxWrites  plan.Writes

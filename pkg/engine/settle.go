@@ -31,16 +31,28 @@ func (e *Engine) judge(s *set) {
 	for i, needs := range s.targets {
 		usable, why := usable(needs)
 		unjudged = unjudged || usable == steer.NotKnown
-		j := &s.judged[i]
-		if j.Usable != usable {
-			j.Usable, j.Since = usable, e.now.Boot
+		if j := &s.judged[i]; j.Usable != usable {
+			j.Usable, j.Since = usable, s.since(i, usable, e.now.Boot)
 			s.zone.dirty = true
 		}
-		j.Why = why
+		s.judged[i].Why = why
 	}
 	if !s.ready && (!unjudged || e.now.Boot >= s.deadline) {
 		s.ready, s.zone.dirty = true, true
 	}
+}
+
+// since is when an answer became what it is. One that is judged for the first
+// time since a start goes on from where an earlier process left it: the hold of
+// its failback was not broken by a restart.
+func (s *set) since(i int, usable steer.Usable, now time.Duration) time.Duration {
+	value := s.spec.Answers[i].Value
+	earlier, found := s.resumed[value]
+	delete(s.resumed, value)
+	if found && usable == steer.Yes {
+		return earlier
+	}
+	return now
 }
 
 // usable adds the verdicts of an answer's targets up: one that is down makes

@@ -127,12 +127,8 @@ func (e *Engine) restoreSet(s *set, old SetState, fresh bool) {
 	if !fresh {
 		return
 	}
-	for i, needs := range s.targets {
-		usable, _ := usable(needs)
-		since, found := old.Usable[s.spec.Answers[i].Value]
-		if usable == steer.Yes && found {
-			s.judged[i] = steer.Judged{Usable: usable, Since: e.boot(since)}
-		}
+	for value, since := range old.Usable {
+		s.resumed[value] = e.boot(since)
 	}
 }
 

@@ -91,29 +91,17 @@ func (s *set) applied(changes []plan.Change, now Now) {
 	}
 }
 
-// reconcile lets Work out for the zones at once. Asking for it is a person's
-// yes to the first plan of each record set.
-func (e *Engine) reconcile(ev Reconcile) {
-	override := map[string]bool{plan.GuardAdopt: true}
-	for guard := range ev.Override {
-		override[guard] = true
+// Work is what the zone has to be brought to by what is known now, for a
+// command that plans or writes without waiting for a change. The guards in
+// override are switched off for it. Work for a zone that the config does not
+// have is false.
+func (e *Engine) Work(now Now, name record.Name, override map[string]bool) (Work, bool) {
+	z, found := e.zones[name]
+	if !found {
+		return Work{}, false
 	}
-	zones := ev.Zones
-	if len(zones) == 0 {
-		zones = e.config.Zones
-	}
-	for _, s := range e.sets {
-		e.judge(s)
-	}
-	for _, name := range zones {
-		z, found := e.zones[name]
-		if !found {
-			e.effects.Err = fmt.Errorf("reconcile zone %s: the config has no such zone", name)
-			return
-		}
-		z.window = 0
-		e.effects.Work = append(e.effects.Work, e.work(z, override))
-	}
+	e.now = now
+	return e.work(z, override), true
 }
 
 // approve is a person's yes. What it matches is decided by what its target

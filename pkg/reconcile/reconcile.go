@@ -64,6 +64,7 @@ type Options struct {
 type Report struct {
 	Zone     record.Name
 	Plan     plan.Plan     // as planned first in the round; empty when the zone could not be listed
+	Final    plan.Plan     // what is left to do at the end of the round
 	Applied  []plan.Change // what was written
 	Seen     *plan.Zone    // the zone as listed last; nil when it never was
 	Look     bool          // the zone was only listed
@@ -169,6 +170,7 @@ func (r *Reconciler) Plan(ctx context.Context, work engine.Work) Report {
 	}
 	seen := zoneOf(snapshot)
 	report.Seen, report.Plan = &seen, work.Plan(seen)
+	report.Final = report.Plan
 	return report
 }
 

@@ -37,6 +37,7 @@ type round struct {
 func (w *worker) round(ctx context.Context, work engine.Work) Report {
 	r := &round{worker: w, work: work, report: Report{Zone: w.zone.Name}}
 	r.report.Err = r.run(ctx)
+	r.report.Final = r.current
 	return r.report
 }
 
