@@ -1,0 +1,168 @@
+package config
+
+import (
+	"fmt"
+	"net/netip"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"sidestep/pkg/check"
+)
+
+func (b *builder) buildChecks(root *item) {
+	b.cfg.Checks = map[string]*check.Spec{}
+	b.cfg.Sources.Checks = map[string]Position{}
+	defaults := root.at("defaults")
+	b.timing("defaults", defaults, defaults)
+	for _, it := range root.at("checks").items {
+		if it.shape == mapping {
+			b.check(it, defaults)
+		}
+	}
+}
+
+func (b *builder) check(it, defaults *item) {
+	spec := b.timing(it.name, it, defaults)
+	spec.Source = get[netip.Addr](it.at("source"))
+	b.oneKind(it)
+	switch {
+	case it.has("http"):
+		spec.Kind, spec.HTTP = check.KindHTTP, b.http(it.at("http"))
+	case it.has("tcp"):
+		spec.Kind, spec.TCP = check.KindTCP, b.tcp(it.at("tcp"))
+	case it.has("icmp"):
+		spec.Kind = check.KindICMP
+	}
+	b.addCheck(it, spec)
+}
+
+func (b *builder) oneKind(it *item) {
+	var kinds []string
+	for _, kind := range []string{"http", "tcp", "icmp"} {
+		if it.has(kind) {
+			kinds = append(kinds, kind)
+		}
+	}
+	switch len(kinds) {
+	case 0:
+		b.fail(it.pos, it.path(), "expected one of http, tcp and icmp, got none", "")
+	case 1:
+	default:
+		b.fail(it.pos, it.path(), "expected one of http, tcp and icmp, got "+strings.Join(kinds, " and "), "make a check of each and name both in the record set")
+	}
+}
+
+// maxDefaultTimeout bounds the timeout that nobody gave.
+const maxDefaultTimeout = 5 * time.Second
+
+// timing reads when and how often, from the check or else from the defaults.
+func (b *builder) timing(name string, it, defaults *item) *check.Spec {
+	from := func(key string) *item {
+		if it.has(key) {
+			return it.at(key)
+		}
+		return defaults.at(key)
+	}
+	interval := get[time.Duration](from("interval"))
+	timeout := get[time.Duration](from("timeout"))
+	if timeout == 0 {
+		timeout = min(maxDefaultTimeout, interval/2)
+	}
+	if timeout >= interval {
+		at := it.at("timeout")
+		if !it.has("timeout") {
+			at = it.at("interval")
+		}
+		b.fail(at.pos, at.path(), fmt.Sprintf("the timeout, %s, has to be below the interval, %s", short(timeout), short(interval)), "an interval counts from start to start")
+	}
+	return &check.Spec{
+		Name:     name,
+		Interval: interval,
+		Timeout:  timeout,
+		Fall:     get[int](from("fall")),
+		Rise:     get[int](from("rise")),
+	}
+}
+
+func (b *builder) http(it *item) *check.HTTP {
+	if it.shape != mapping {
+		return nil
+	}
+	spec := get[check.HTTP](it.at("url"))
+	spec.Method = get[string](it.at("method"))
+	spec.Body = get[*regexp.Regexp](it.at("body"))
+	spec.BodyLimit = get[int64](it.at("body_limit"))
+	spec.Headers = b.headers(it.at("headers"))
+	for _, status := range it.at("status").each() {
+		if r, ok := status.value.(check.StatusRange); ok {
+			spec.Status = append(spec.Status, r)
+		}
+	}
+	if it.at("status").shape == list && len(it.at("status").items) == 0 {
+		b.fail(it.at("status").pos, it.at("status").path(), "expected at least one status, got an empty list", "the default is [2xx]")
+	}
+	if len(spec.Status) == 0 {
+		spec.Status = []check.StatusRange{{Low: 200, High: 299}}
+	}
+	for _, want := range it.at("json").items {
+		if spec.JSON == nil {
+			spec.JSON = map[string]string{}
+		}
+		spec.JSON[want.name] = want.text
+	}
+	b.methodRules(it, &spec)
+	return &spec
+}
+
+func (b *builder) methodRules(it *item, spec *check.HTTP) {
+	method := it.at("method")
+	switch {
+	case spec.Method == "CONNECT":
+		b.fail(method.pos, method.path(), "CONNECT asks for a tunnel, not for a page", "use GET or HEAD")
+	case spec.Method == "HEAD" && (it.has("body") || it.has("json")):
+		b.fail(method.pos, method.path(), "the answer to HEAD has no body that body or json could look at", "use GET")
+	}
+}
+
+func (b *builder) headers(it *item) []check.Header {
+	var headers []check.Header
+	first := map[string]*item{}
+	for _, h := range it.items {
+		lower := strings.ToLower(h.name)
+		other, why := first[lower], ownHeaders[lower]
+		first[lower] = h
+		switch {
+		case !headerToken.MatchString(h.name):
+			b.fail(h.keyPos, h.path(), "expected the name of a header", "")
+		case why != "":
+			b.fail(h.keyPos, h.path(), "this header cannot be set: "+why, "remove it")
+		case other != nil:
+			b.fail(h.keyPos, h.path(), fmt.Sprintf("the header is there twice, first at %s", other.keyPos), "")
+		case h.value != nil:
+			headers = append(headers, check.Header{Name: h.name, Value: b.headerValue(h)})
+		}
+	}
+	return headers
+}
+
+func (b *builder) headerValue(h *item) string {
+	value := b.secret(h).Reveal()
+	if strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
+		b.fail(h.pos, h.path(), "the value has a line break or another control character in it", "")
+	}
+	return value
+}
+
+// webPorts are where a server usually speaks HTTP, so that an open port says
+// little.
+var webPorts = []int{80, 443, 8080, 8443}
+
+func (b *builder) tcp(it *item) *check.TCP {
+	port := get[int](it.at("port"))
+	if slices.Contains(webPorts, port) {
+		b.warn(it.at("port").pos, it.at("port").path(), fmt.Sprintf("port %d is a web port: a server that answers nothing but errors still accepts connections", port), "use an http check")
+	}
+	return &check.TCP{Port: uint16(port)} // 1 to 65535 by the schema
+}

@@ -1,0 +1,140 @@
+package config
+
+import (
+	"fmt"
+	"net/netip"
+
+	"sidestep/pkg/record"
+	"sidestep/pkg/steer"
+)
+
+// entry is one value of a record set as the file has it.
+type entry struct {
+	at    *item // the value itself, where messages point
+	probe *item // nil where none is given
+}
+
+// values reads the answers and the fallback list, and the type they share.
+func (b *builder) values(it *item, spec *steer.Spec) {
+	answers, fallback := entries(it.at("answers")), entries(it.at("fallback"))
+	if it.at("answers").shape == list && len(it.at("answers").items) == 0 {
+		b.fail(it.at("answers").pos, it.at("answers").path(), "expected at least one answer, got an empty list", "")
+	}
+	spec.Key.Type = get[record.Type](it.at("type"))
+	if spec.Key.Type == "" && it.at("type").shape == absent {
+		spec.Key.Type = inferType(answers)
+	}
+	first := map[string]*item{}
+	for _, e := range answers {
+		if value := b.value(e.at, spec.Key.Type, it.has("type"), first); value != "" {
+			spec.Answers = append(spec.Answers, steer.Answer{Value: value, Probe: b.probe(e, spec.Key.Type, value)})
+		}
+	}
+	for _, e := range fallback {
+		if value := b.value(e.at, spec.Key.Type, it.has("type"), first); value != "" {
+			spec.Fallback = append(spec.Fallback, value)
+		}
+	}
+}
+
+// entries lists the values of a list, plain ones and mappings alike.
+func entries(values *item) []entry {
+	var all []entry
+	for _, it := range values.each() {
+		switch it.shape {
+		case scalar:
+			all = append(all, entry{at: it})
+		case mapping:
+			e := entry{at: it.at("value")}
+			if it.has("probe") {
+				e.probe = it.at("probe")
+			}
+			if e.at.shape == scalar {
+				all = append(all, e)
+			}
+		}
+	}
+	return all
+}
+
+// inferType is the type of the first value that has one.
+func inferType(answers []entry) record.Type {
+	for _, e := range answers {
+		if t, err := record.InferType(e.at.text); err == nil {
+			return t
+		}
+	}
+	return ""
+}
+
+// value reads one value; empty when it was refused. first holds the values of
+// the record set so far.
+func (b *builder) value(at *item, want record.Type, given bool, first map[string]*item) string {
+	t, err := record.InferType(at.text)
+	if err != nil {
+		b.fail(at.pos, at.path(), err.Error(), "")
+		return ""
+	}
+	if want == "" {
+		return ""
+	}
+	if t != want {
+		problem, hint := misfit(at.text, t, want, given)
+		b.fail(at.pos, at.path(), problem, hint)
+		return ""
+	}
+	value, err := record.ParseValue(t, at.text)
+	if err != nil {
+		b.fail(at.pos, at.path(), err.Error(), "")
+		return ""
+	}
+	if other := first[value]; other != nil {
+		b.fail(at.pos, at.path(), fmt.Sprintf("the value %s is there twice, first at %s", value, other.pos), "remove one of them")
+		return ""
+	}
+	first[value] = at
+	b.warnReach(at, t, value)
+	return value
+}
+
+// misfit says why a value of one type cannot stand in a set of another.
+func misfit(text string, got, want record.Type, given bool) (problem, hint string) {
+	what := map[record.Type]string{record.A: "an IPv4 address", record.AAAA: "an IPv6 address", record.CNAME: "a name"}
+	if given {
+		return fmt.Sprintf("type %s takes %s, got %s", want, what[want], quote(text)), ""
+	}
+	problem = fmt.Sprintf("%s, %s, among values of type %s", what[got], quote(text), want)
+	if got != record.CNAME && want != record.CNAME {
+		return problem, "write two record sets of this name, one for A and one for AAAA"
+	}
+	return problem, "a name answers with addresses or with one name, not with both"
+}
+
+// warnReach warns about addresses that the internet cannot reach.
+func (b *builder) warnReach(at *item, t record.Type, value string) {
+	if t == record.CNAME {
+		return
+	}
+	addr, err := netip.ParseAddr(value)
+	switch {
+	case err != nil:
+	case addr.IsLoopback():
+		b.warn(at.pos, at.path(), fmt.Sprintf("%s is a loopback address: every client would ask itself", value), "")
+	case addr.IsPrivate():
+		b.warn(at.pos, at.path(), fmt.Sprintf("%s is a private address: the internet cannot reach it", value), "")
+	}
+}
+
+// probe is the address that is probed for a value.
+func (b *builder) probe(e entry, t record.Type, value string) string {
+	if e.probe != nil {
+		if addr := get[netip.Addr](e.probe); addr.IsValid() {
+			return addr.String()
+		}
+		return value
+	}
+	if feature, missing := notBuilt["records[].answers[].value=NAME"]; missing && t == record.CNAME {
+		b.fail(e.at.pos, e.at.path(), "not built yet: "+feature, "add probe: ADDRESS")
+	}
+	return value
+}

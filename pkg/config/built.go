@@ -1,0 +1,76 @@
+package config
+
+// notBuilt names every key of the schema whose feature this version does not
+// have, by its path in the schema, with the feature in words. "KEY=VALUE"
+// stands for one value of a key, and "KEY=NAME" for a host name. A key that is set to what switches its
+// feature off is accepted. Whoever builds a feature removes its line here, and
+// nowhere else.
+var notBuilt = map[string]string{
+	"control.listen": "the dashboard and the API over TCP",
+	"control.tokens": "the dashboard and the API over TCP",
+	"control.tls":    "the dashboard and the API over TCP",
+
+	"leader.lock=zone": "the zone as a lock between nodes",
+	"leader.lock=etcd": "etcd as a lock between nodes",
+	"leader.lease":     "leases between nodes",
+	"leader.safety":    "leases between nodes",
+	"leader.heartbeat": "leases between nodes",
+	"leader.takeover":  "leases between nodes",
+	"leader.poll":      "leases between nodes",
+	"etcd":             "etcd",
+
+	"canary":     "the canary",
+	"guard.mass": "the guard against mass failures",
+
+	"zones[].provider=cloudflare":   "the provider cloudflare",
+	"zones[].provider=route53":      "the provider route53",
+	"zones[].provider=tencentcloud": "the provider tencentcloud",
+	"zones[].provider=powerdns":     "the provider powerdns",
+	"zones[].endpoint":              "providers with an HTTP API",
+
+	"checks.NAME.http.ca":          "certificates of one's own for checks",
+	"checks.NAME.http.cert":        "certificates of one's own for checks",
+	"checks.NAME.http.key":         "certificates of one's own for checks",
+	"checks.NAME.http.server_name": "certificates of one's own for checks",
+	"checks.NAME.tcp.send":         "talking in TCP checks",
+	"checks.NAME.tcp.expect":       "talking in TCP checks",
+	"checks.NAME.tcp.tls":          "TLS in TCP checks",
+	"checks.NAME.tcp.ca":           "TLS in TCP checks",
+	"checks.NAME.tcp.cert":         "TLS in TCP checks",
+	"checks.NAME.tcp.key":          "TLS in TCP checks",
+	"checks.NAME.tcp.server_name":  "TLS in TCP checks",
+	"checks.NAME.icmp":             "ICMP checks",
+	"checks.NAME.cooldown":         "cooldown",
+	"checks.NAME.causes":           "verdicts by cause",
+	"checks.NAME.vantages":         "vantages",
+
+	"sites":     "sites",
+	"scenarios": "scenarios",
+
+	"records[].variant":              "variants of a record set",
+	"records[].policy=weighted":      "the policy weighted",
+	"records[].dr":                   "disaster recovery answers",
+	"records[].answers[].weight":     "the policy weighted",
+	"records[].answers[].site":       "sites",
+	"records[].answers[].when":       "scenarios",
+	"records[].answers[].mode":       "standby and backup answers",
+	"records[].answers[].value=NAME": "probing a name instead of an address",
+
+	"notify": "notifications",
+	"ping":   "the dead-man ping",
+}
+
+func (l *log) refuseNotBuilt(it *item, pattern string) {
+	if _, isOff := it.value.(off); isOff {
+		return
+	}
+	feature, missing := notBuilt[pattern]
+	hint := "remove the key"
+	if !missing && it.shape == scalar {
+		feature, missing = notBuilt[pattern+"="+it.text]
+		hint = "choose another value"
+	}
+	if missing {
+		l.fail(it.pos, it.path(), "not built yet: "+feature, hint)
+	}
+}

@@ -1,0 +1,223 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// kind is what a value may look like. Each part that is set accepts one shape:
+// a kind with parse and elem takes one plain value or a list of them.
+type kind struct {
+	word   string                     // what was expected, for messages and CONFIG.md
+	parse  func(string) (any, *fault) // accepts a plain value
+	fields []field                    // accepts a mapping with these keys
+	each   *kind                      // accepts a mapping with free keys
+	labels bool                       // the free keys are names of ours: a-z, 0-9, "-"
+	elem   *kind                      // accepts a list
+}
+
+// field is one key of the schema.
+type field struct {
+	name string
+	kind *kind
+	def  string // the default as one would write it; empty for none
+	word string // the default in words, where it depends on something
+	need bool   // an error when it is missing
+	of   string // the only providers that have the key; empty for all
+	doc  string // what it means
+}
+
+// fault is what is wrong with one value.
+type fault struct{ problem, hint string }
+
+func faultf(format string, args ...any) *fault { return &fault{problem: fmt.Sprintf(format, args...)} }
+
+func (f *fault) advise(hint string) *fault {
+	f.hint = hint
+	return f
+}
+
+// off is the value of a feature that is switched off.
+type off struct{}
+
+// field finds a key of the kind; nil when it has none such.
+func (k *kind) field(name string) *field {
+	for i := range k.fields {
+		if k.fields[i].name == name {
+			return &k.fields[i]
+		}
+	}
+	return nil
+}
+
+// fit holds an item against its kind, all the way down. pattern is the item's
+// path as the schema has it: records[].answers[].value.
+func (l *log) fit(it *item, k *kind, pattern string) {
+	it.kind = k
+	switch {
+	case it.shape == scalar && k.parse != nil:
+		l.fitScalar(it, k)
+	case it.shape == mapping && k.fields != nil:
+		l.fitFields(it, k, pattern)
+	case it.shape == mapping && k.each != nil:
+		l.fitEach(it, k, pattern)
+	case it.shape == list && k.elem != nil:
+		for _, element := range it.items {
+			l.fit(element, k.elem, pattern+"[]")
+		}
+	default:
+		l.fail(it.pos, it.path(), fmt.Sprintf("expected %s, got %s", k.word, it.shape), "")
+	}
+	l.refuseNotBuilt(it, pattern)
+}
+
+func (l *log) fitScalar(it *item, k *kind) {
+	value, f := k.parse(it.text)
+	if f != nil {
+		l.fail(it.pos, it.path(), f.problem, f.hint)
+		return
+	}
+	it.value = value
+}
+
+func (l *log) fitFields(it *item, k *kind, pattern string) {
+	for _, child := range it.items {
+		child.key = k.field(child.name)
+		if child.key == nil {
+			l.fail(child.keyPos, child.path(), "unknown key", known(child.name, k.names()))
+			continue
+		}
+		l.fit(child, child.key.kind, join(pattern, child.name))
+	}
+	for i := range k.fields {
+		if f := &k.fields[i]; f.need && it.byName[f.name] == nil {
+			l.fail(it.pos, join(it.path(), f.name), "missing; expected "+f.kind.word, "")
+		}
+	}
+}
+
+func (l *log) fitEach(it *item, k *kind, pattern string) {
+	for _, child := range it.items {
+		if k.labels && !isLabel(child.name) {
+			l.fail(child.keyPos, child.path(), "expected a name of a-z, 0-9 and -, got "+quote(child.name), "")
+		}
+		l.fit(child, k.each, join(pattern, "NAME"))
+	}
+}
+
+func (k *kind) names() []string {
+	names := make([]string, len(k.fields))
+	for i, f := range k.fields {
+		names[i] = f.name
+	}
+	return names
+}
+
+func join(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}
+
+// has reports whether the file gives the key of a mapping.
+func (it *item) has(name string) bool { return it.byName[name] != nil }
+
+// at is the item of a key, or below it; one that the file lacks is returned
+// absent, in the place of the mapping it would be in, and has its default.
+func (it *item) at(names ...string) *item {
+	for _, name := range names {
+		child := it.byName[name]
+		if child == nil {
+			child = &item{parent: it, name: name, pos: it.pos}
+			if it.kind != nil {
+				child.key = it.kind.field(name)
+			}
+			if child.key != nil {
+				child.kind = child.key.kind
+			}
+		}
+		it = child
+	}
+	return it
+}
+
+// each lists the elements of an item that is one value or a list of them.
+func (it *item) each() []*item {
+	switch it.shape {
+	case scalar:
+		return []*item{it}
+	case list:
+		return it.items
+	}
+	return nil
+}
+
+// get is the item's value, or else its default: an item that did not fit was
+// reported and must not lead to further errors.
+func get[T any](it *item) T {
+	value := it.value
+	if value == nil && it.key != nil && it.key.def != "" && it.kind.parse != nil {
+		value, _ = it.kind.parse(it.key.def) // a test parses every default
+	}
+	typed, _ := value.(T) // the zero T for what is absent and has no default
+	return typed
+}
+
+// known is a hint: the nearest of the words, or all of them.
+func known(word string, words []string) string {
+	if near := nearest(word, words); near != "" {
+		return fmt.Sprintf("did you mean %q?", near)
+	}
+	if len(words) == 0 {
+		return ""
+	}
+	sorted := slices.Sorted(slices.Values(words))
+	if more := len(sorted) - 24; more > 0 {
+		sorted = append(sorted[:24], fmt.Sprintf("and %d more", more))
+	}
+	return "known: " + strings.Join(sorted, ", ")
+}
+
+// nearest is the word with the smallest edit distance, if that is small.
+func nearest(word string, words []string) string {
+	best, limit := "", 1+min(len(word), 12)/4
+	if len(word) > maxLabel || len(words) > 1000 {
+		return "" // not worth the time
+	}
+	for _, w := range words {
+		if max(len(w)-len(word), len(word)-len(w)) > limit {
+			continue
+		}
+		if d := distance(strings.ToLower(word), w); d <= limit {
+			best, limit = w, d-1
+		}
+	}
+	return best
+}
+
+// distance counts the insertions, deletions and replacements, and the swaps of
+// two neighbours, that make b of a.
+func distance(a, b string) int {
+	before, last := []int(nil), make([]int, len(b)+1)
+	for j := range last {
+		last[j] = j
+	}
+	for i := range len(a) {
+		row := make([]int, len(b)+1)
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			row[j+1] = min(last[j+1]+1, row[j]+1, last[j]+cost)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				row[j+1] = min(row[j+1], before[j-1]+1)
+			}
+		}
+		before, last = last, row
+	}
+	return last[len(b)]
+}

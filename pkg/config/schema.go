@@ -1,0 +1,141 @@
+package config
+
+import (
+	"math"
+	"time"
+
+	"sidestep/pkg/check"
+)
+
+// schema is the whole config: every key, what it takes, its default and its
+// meaning, built or not. CONFIG.md is made from it.
+var schema = object(
+	field{name: "node", kind: object(nodeKeys...), doc: "who this sidestep is"},
+	field{name: "state", kind: object(stateKeys...), doc: "where it keeps what it has to remember"},
+	field{name: "control", kind: object(controlKeys...), doc: "how commands and people reach the daemon"},
+	field{name: "leader", kind: object(leaderKeys...), doc: "how the one node that may write is chosen"},
+	field{name: "etcd", kind: object(etcdKeys...), doc: "an etcd that several nodes share"},
+	field{name: "reconcile", kind: object(reconcileKeys...), doc: "the rhythm of writing"},
+	field{name: "canary", kind: object(canaryKeys...), doc: "targets that tell whether this node sees the world at all"},
+	field{name: "defaults", kind: object(defaultKeys...), doc: "what a check has that does not say otherwise"},
+	field{name: "guard", kind: object(guardKeys...), doc: "limits that stand between plan and write"},
+	field{name: "adopt", kind: choice("ask", "auto"), def: "ask", doc: "the first plan that takes a usable live value out of a record set waits for a person (ask) or does not (auto)"},
+	field{name: "zones", kind: listOf(object(zoneKeys...)), need: true, doc: "the zones that hold the record sets"},
+	field{name: "checks", kind: named("checks", object(checkKeys...)), doc: "how and how often to probe"},
+	field{name: "sites", kind: named("sites", object(siteKeys...)), doc: "data centres and their signals"},
+	field{name: "scenarios", kind: named("scenarios", object(scenarioKeys...)), doc: "boolean conditions"},
+	field{name: "records", kind: listOf(object(recordKeys...)), doc: "the record sets that sidestep steers"},
+	field{name: "notify", kind: listOf(object(notifyKeys...)), doc: "who is told"},
+	field{name: "ping", kind: object(pingKeys...), doc: "a dead man's switch, fed by the loop that works"},
+)
+
+// hostWord is what a node or vantage is called: printable, no spaces, because
+// it goes into the zone's stamp.
+func hostWord() *kind {
+	return pattern("a name of letters, digits, ., _ and -", `[A-Za-z0-9._-]{1,63}`)
+}
+
+var nodeKeys = []field{
+	{name: "name", kind: hostWord(), word: "the host name", doc: "name of this node in the zone's stamp, in status and in the journal"},
+	{name: "vantage", kind: hostWord(), word: "the node's name", doc: "where this node looks from"},
+}
+
+var stateKeys = []field{
+	{name: "dir", kind: path("a directory"), def: "/var/lib/sidestep", doc: "state, journal and lock file; relative to the config's folder"},
+	{name: "max_age", kind: duration(0), def: "15m", doc: "verdicts that are older are not taken up at a start; overrides always are"},
+}
+
+var controlKeys = []field{
+	{name: "socket", kind: path("a socket's path"), def: "/run/sidestep/control.sock", doc: "the unix socket where commands talk to the daemon; relative to the config's folder, 107 bytes at most"},
+	{name: "listen", kind: listen(), def: "", doc: "dashboard, /api/v1, /metrics and /healthz"},
+	{name: "tokens", kind: listOf(object(
+		field{name: "name", kind: label("a name"), need: true, doc: "who this is, in the journal"},
+		field{name: "role", kind: choice("read", "operate"), need: true, doc: "what the token is good for"},
+		field{name: "token", kind: secret(), need: true, doc: "the token"},
+	)), doc: "who may use the API over TCP"},
+	{name: "tls", kind: object(
+		field{name: "cert", kind: path("a PEM file"), need: true, doc: "certificate"},
+		field{name: "key", kind: path("a PEM file"), need: true, doc: "its key"},
+	), doc: "needed to listen elsewhere than on loopback"},
+}
+
+var leaderKeys = []field{
+	{name: "lock", kind: choice("file", "zone", "etcd", "none"), def: "file", doc: "what keeps two sidesteps from writing at once: a lock file in state.dir (one host), the zone's stamp, etcd, or nothing"},
+	{name: "i_am_alone", kind: flag(), def: "false", doc: "your word that no other sidestep writes to these zones; needed for lock: none"},
+	{name: "lease", kind: duration(time.Second), def: "30s", doc: "how long a leader may believe in itself"},
+	{name: "safety", kind: autoDuration(), def: "auto", doc: "how long a new leader waits after the old lease"},
+	{name: "heartbeat", kind: duration(time.Second), def: "30s", doc: "lock: zone: how often the stamp is renewed"},
+	{name: "takeover", kind: duration(time.Second), def: "120s", doc: "lock: zone: a stamp this old is taken over"},
+	{name: "poll", kind: duration(time.Second), def: "10s", doc: "lock: zone: how often a standby looks"},
+}
+
+func autoDuration() *kind {
+	d := duration(0)
+	return &kind{word: "auto, or " + d.word, parse: func(s string) (any, *fault) {
+		if s == "auto" {
+			return s, nil
+		}
+		return d.parse(s)
+	}}
+}
+
+var etcdKeys = []field{
+	{name: "endpoints", kind: listOf(text("a URL")), need: true, doc: "the members"},
+	{name: "prefix", kind: text("a key prefix"), def: "/sidestep", doc: "in front of every key"},
+	{name: "tls", kind: object(
+		field{name: "ca", kind: path("a PEM file"), doc: "who signs the members"},
+		field{name: "cert", kind: path("a PEM file"), doc: "certificate of this node"},
+		field{name: "key", kind: path("a PEM file"), doc: "its key"},
+	), doc: "needed unless loopback or insecure"},
+	{name: "user", kind: text("a user name"), doc: "who signs in"},
+	{name: "password", kind: secret(), doc: "with what"},
+	{name: "insecure", kind: flag(), def: "false", doc: "your word that a plain connection is meant"},
+}
+
+var reconcileKeys = []field{
+	{name: "debounce", kind: duration(0), def: "1s", doc: "from the first change to the write; later changes do not prolong it"},
+	{name: "every", kind: duration(time.Second), def: "5m", doc: "the zone is compared again though nothing changed"},
+	{name: "retry", kind: object(
+		field{name: "base", kind: duration(100 * time.Millisecond), def: "1s", doc: "first pause after an error that may pass"},
+		field{name: "max", kind: duration(100 * time.Millisecond), def: "30s", doc: "longest such pause"},
+	), doc: "pauses between attempts; each is twice the last"},
+}
+
+var canaryKeys = []field{
+	{name: "targets", kind: listOf(object(
+		field{name: "tcp", kind: hostPort(false, "53"), doc: "an address and port that answers always"},
+		field{name: "http", kind: text("a URL"), doc: "a URL that answers always"},
+	)), need: true, doc: "what is probed"},
+	{name: "need", kind: count(1, math.MaxInt32), def: "1", doc: "how many of them must answer"},
+}
+
+var defaultKeys = []field{
+	{name: "interval", kind: duration(check.MinInterval), def: "10s", doc: "from the start of a probe to the start of the next"},
+	{name: "timeout", kind: duration(time.Millisecond), word: "5s, or half the interval if that is less", doc: "one deadline over everything a probe does"},
+	{name: "fall", kind: count(1, math.MaxInt32), def: "3", doc: "failures in a row that bring a target down"},
+	{name: "rise", kind: count(1, math.MaxInt32), def: "3", doc: "passes in a row that bring it up"},
+}
+
+var guardKeys = []field{
+	{name: "mass", kind: orOff(object(
+		field{name: "percent", kind: percent(), def: "50", doc: "more than this share of the node's addresses"},
+		field{name: "at_least", kind: count(1, math.MaxInt32), def: "3", doc: "and at least so many"},
+		field{name: "within", kind: duration(0), def: "2m", doc: "going down in this time"},
+		field{name: "confirm", kind: count(1, math.MaxInt32), def: "2", doc: "need so many more failures in a row"},
+	)), doc: "many targets that fail together are suspected before they are believed"},
+	{name: "max_changes", kind: count(0, math.MaxInt32), def: "0", doc: "record sets that one plan of a zone may change; 0 is no limit"},
+	{name: "max_writes", kind: orOff(object(
+		field{name: "count", kind: count(1, math.MaxInt32), def: "6", doc: "so many writes"},
+		field{name: "window", kind: duration(time.Second), def: "10m", doc: "in any time as long as this"},
+	)), doc: "writes per record set; 0 switches the limit off"},
+}
+
+var notifyKeys = []field{
+	{name: "url", kind: secret(), need: true, doc: "where to"},
+	{name: "on", kind: oneOrMore(choice("down", "up", "write", "guard", "leader", "override-old")), doc: "what about"},
+}
+
+var pingKeys = []field{
+	{name: "url", kind: secret(), need: true, doc: "what is called"},
+	{name: "every", kind: duration(time.Second), def: "1m", doc: "how often"},
+}

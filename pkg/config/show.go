@@ -1,0 +1,244 @@
+package config
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"sidestep/pkg/check"
+	"sidestep/pkg/provider"
+	"sidestep/pkg/steer"
+)
+
+// Show is the effective config as YAML, every default written out, every secret
+// masked. Load takes it again and makes an equal Config, apart from secrets,
+// positions and warnings.
+func (c *Config) Show() []byte {
+	var out bytes.Buffer
+	encoder := yaml.NewEncoder(&out)
+	encoder.SetIndent(2)
+	if err := encoder.Encode(c.shown().node()); err != nil {
+		return []byte("# cannot show the config: " + err.Error() + "\n")
+	}
+	return out.Bytes()
+}
+
+// shown is a mapping whose keys stand in the order in which people read them.
+// A nil value leaves the key out.
+type shown []pair
+
+type pair struct {
+	key   string
+	value any
+}
+
+// with adds a key at the end.
+func (s shown) with(key string, value any) shown { return append(s, pair{key, value}) }
+
+func (s shown) node() *yaml.Node {
+	node := &yaml.Node{Kind: yaml.MappingNode}
+	for _, entry := range s {
+		if value := valueNode(entry.value); value != nil {
+			node.Content = append(node.Content, textNode(entry.key), value)
+		}
+	}
+	return node
+}
+
+// valueNode writes what a shown mapping holds.
+func valueNode(value any) *yaml.Node {
+	switch v := value.(type) {
+	case nil:
+		return nil
+	case shown:
+		return v.node()
+	case []shown:
+		node := &yaml.Node{Kind: yaml.SequenceNode}
+		for _, one := range v {
+			node.Content = append(node.Content, one.node())
+		}
+		return node
+	case []string:
+		node := &yaml.Node{Kind: yaml.SequenceNode, Style: yaml.FlowStyle}
+		for _, one := range v {
+			node.Content = append(node.Content, textNode(one))
+		}
+		return node
+	case string:
+		return textNode(v)
+	case time.Duration:
+		return textNode(short(v))
+	}
+	return &yaml.Node{Kind: yaml.ScalarNode, Value: fmt.Sprint(value)} // numbers, bools, provider.Secret
+}
+
+func textNode(s string) *yaml.Node {
+	node := &yaml.Node{}
+	node.SetString(s)
+	return node
+}
+
+// some leaves a key out whose value is the zero of its type.
+func some[T comparable](value T) any {
+	var zero T
+	if value == zero {
+		return nil
+	}
+	return value
+}
+
+func (c *Config) shown() shown {
+	var maxWrites any = 0
+	if w := c.Guard.MaxWrites; w.Count > 0 {
+		maxWrites = shown{{"count", w.Count}, {"window", w.Window}}
+	}
+	zones, records := []shown{}, []shown{}
+	for _, z := range c.Zones {
+		zones = append(zones, showZone(z))
+	}
+	for _, spec := range c.Records {
+		records = append(records, showRecord(spec))
+	}
+	checks := shown{}
+	for _, name := range slices.Sorted(maps.Keys(c.Checks)) {
+		checks = checks.with(name, showCheck(c.Checks[name]))
+	}
+	return shown{
+		{"node", shown{{"name", c.Node.Name}, {"vantage", c.Node.Vantage}}},
+		{"state", shown{{"dir", c.State.Dir}, {"max_age", c.State.MaxAge}}},
+		{"control", shown{{"socket", c.Control.Socket}, {"listen", ""}}},
+		{"leader", shown{{"lock", string(c.Leader.Lock)}, {"i_am_alone", c.Leader.IAmAlone}}},
+		{"reconcile", shown{
+			{"debounce", c.Reconcile.Debounce},
+			{"every", c.Reconcile.Every},
+			{"retry", shown{{"base", c.Reconcile.RetryBase}, {"max", c.Reconcile.RetryMax}}},
+		}},
+		{"guard", shown{{"mass", 0}, {"max_changes", c.Guard.MaxChanges}, {"max_writes", maxWrites}}},
+		{"adopt", string(c.Adopt)},
+		{"zones", zones},
+		{"checks", checks},
+		{"records", records},
+	}
+}
+
+func showZone(z Zone) shown {
+	s := shown{{"zone", string(z.Name)}, {"provider", z.Provider}}
+	options := z.Settings.Options
+	switch z.Provider {
+	case "rfc2136":
+		s = s.with("server", options["server"]).with("transfer_from", options["transfer_from"])
+		if name := options["tsig.name"]; name != "" {
+			s = s.with("tsig", shown{
+				{"name", name},
+				{"algorithm", options["tsig.algorithm"]},
+				{"secret", z.Settings.Secrets["tsig.secret"].String()},
+			})
+		}
+	case "local":
+		s = s.with("file", options["file"]).with("listen", options["listen"])
+	}
+	return append(s, shown{
+		{"insecure", z.Settings.Insecure},
+		{"late", some(z.Settings.Late)},
+		{"lag", some(z.Settings.Lag)},
+		{"verify", shown{{"servers", someList(z.Verify.Servers)}, {"dns", z.Verify.DNS}}},
+	}...)
+}
+
+func someList(values []string) any {
+	if len(values) == 0 {
+		return nil
+	}
+	return values
+}
+
+func showCheck(spec *check.Spec) shown {
+	s := shown{
+		{"interval", spec.Interval},
+		{"timeout", spec.Timeout},
+		{"fall", spec.Fall},
+		{"rise", spec.Rise},
+	}
+	if spec.Source.IsValid() {
+		s = s.with("source", spec.Source.String())
+	}
+	switch {
+	case spec.HTTP != nil:
+		return append(shown{{"http", showHTTP(spec.HTTP)}}, s...)
+	case spec.TCP != nil:
+		return append(shown{{"tcp", shown{{"port", spec.TCP.Port}}}}, s...)
+	}
+	return s
+}
+
+func showHTTP(h *check.HTTP) shown {
+	var status []string
+	for _, r := range h.Status {
+		status = append(status, showStatus(r))
+	}
+	s := shown{
+		{"url", h.Scheme + "://" + h.Authority + h.Path},
+		{"status", status},
+		{"method", h.Method},
+	}
+	if len(h.Headers) > 0 {
+		headers := shown{}
+		for _, header := range h.Headers {
+			headers = headers.with(header.Name, provider.NewSecret(header.Value).String())
+		}
+		s = s.with("headers", headers)
+	}
+	if h.Body != nil {
+		s = s.with("body", h.Body.String())
+	}
+	if len(h.JSON) > 0 {
+		fields := shown{}
+		for _, path := range slices.Sorted(maps.Keys(h.JSON)) {
+			fields = fields.with(path, h.JSON[path])
+		}
+		s = s.with("json", fields)
+	}
+	return s.with("body_limit", showSize(h.BodyLimit))
+}
+
+func showRecord(spec *steer.Spec) shown {
+	s := shown{
+		{"name", string(spec.Key.Name)},
+		{"zone", string(spec.Key.Zone)},
+		{"type", string(spec.Key.Type)},
+		{"ttl", some(spec.TTL)},
+	}
+	adopt := AdoptAuto
+	if spec.AskFirst {
+		adopt = AdoptAsk
+	}
+	answers := []shown{}
+	for _, a := range spec.Answers {
+		answer := shown{{"value", a.Value}}
+		if a.Probe != a.Value {
+			answer = answer.with("probe", a.Probe)
+		}
+		answers = append(answers, answer)
+	}
+	s = append(s, shown{
+		{"policy", string(spec.Policy)},
+		{"check", spec.Checks},
+		{"answers", answers},
+		{"max_live", some(spec.MaxLive)},
+		{"min_live", spec.MinLive},
+		{"on_all_down", string(spec.OnAllDown)},
+		{"fallback", someList(spec.Fallback)},
+	}...)
+	if spec.Policy == steer.Priority {
+		mode := "auto"
+		if spec.Failback.Manual {
+			mode = "manual"
+		}
+		s = s.with("failback", shown{{"mode", mode}, {"hold", spec.Failback.Hold}})
+	}
+	return s.with("adopt", string(adopt))
+}
