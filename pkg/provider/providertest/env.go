@@ -42,9 +42,9 @@ func (e *env) promises() provider.Promises { return e.adapter.Promises() }
 
 // key is a record set by its labels below the zone, "@" for the apex.
 func (e *env) key(label string, t record.Type) record.Key {
-	name, err := record.ParseNameIn(label, e.world.Zone)
-	if err != nil {
-		e.Fatalf("the suite's own name: %v", err)
+	name := e.world.Zone
+	if label != "@" {
+		name = record.Name(label + "." + string(name))
 	}
 	return record.Key{Zone: e.world.Zone, Name: name, Type: t}
 }
@@ -206,11 +206,12 @@ func (e *env) awayGroup(key record.Key, survivors []string, changes []record.Cha
 	e.Helper()
 	for range rounds {
 		call := e.call(key)
-		call.Away, call.Survivors, call.Empty = changes, survivors, len(survivors) == 0
+		call.Away, call.Survivors = changes, survivors
+		call.Empty = len(survivors) == 0 && changes[0].Action == record.Pause
 		if err := e.send(e.adapter, call); err != nil {
 			e.Fatalf("take away %v: expected success, got %v", changes, err)
 		}
-		if len(survivors) > 0 && len(e.hand.Live(key)) == 0 {
+		if !call.Empty && len(e.hand.Live(key)) == 0 {
 			e.Fatalf("take away %v: %s answers with nothing", changes, key)
 		}
 		if done(e.list().Set(key), changes) {

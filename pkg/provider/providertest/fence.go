@@ -89,18 +89,18 @@ func twoFirstClaims(e *env) {
 
 func claimsAtOnce(e *env) {
 	e.hold(e.adapter, "node-1")
-	const claimants = 4
-	var group sync.WaitGroup
-	errs := make([]error, claimants)
-	for i := range claimants {
+	claims := make([]func(context.Context) error, 4)
+	for i := range claims {
 		a := e.hand.Another()
-		seen, next := e.listBy(a), e.stamp("node-2")
-		f := e.fencer(a)
-		group.Go(func() {
-			ctx, cancel := context.WithTimeout(e.Context(), patience)
-			defer cancel()
-			errs[i] = f.Claim(ctx, seen, next, nil)
-		})
+		f, seen, next := e.fencer(a), e.listBy(a), e.stamp("node-2")
+		claims[i] = func(ctx context.Context) error { return f.Claim(ctx, seen, next, nil) }
+	}
+	ctx, cancel := context.WithTimeout(e.Context(), patience)
+	defer cancel()
+	var group sync.WaitGroup
+	errs := make([]error, len(claims))
+	for i, claim := range claims {
+		group.Go(func() { errs[i] = claim(ctx) })
 	}
 	group.Wait()
 	e.settle()
@@ -113,7 +113,7 @@ func claimsAtOnce(e *env) {
 		e.class("a lost claim", err, provider.FencedOut)
 	}
 	if won != 1 {
-		e.Errorf("of %d claims that rest on one view %d succeeded", claimants, won)
+		e.Errorf("of %d claims that rest on one view %d succeeded", len(claims), won)
 	}
 	if stamps := e.list().Stamps; len(stamps) != 1 {
 		e.Errorf("after the claims: expected one stamp, got %v", stamps)

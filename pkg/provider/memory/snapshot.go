@@ -1,0 +1,126 @@
+package memory
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"sidestep/pkg/provider"
+	"sidestep/pkg/record"
+)
+
+// snapshot reads a state as an adapter of the zone's class does.
+func (z *Zone) snapshot(s state) *provider.Snapshot {
+	out := &provider.Snapshot{Zone: z.name, Records: len(s.records), Version: strconv.Itoa(s.serial), Native: s}
+	sets := map[record.Key]*record.Set{}
+	for _, r := range s.records {
+		z.read(r, out, sets)
+	}
+	for _, set := range sets {
+		out.Sets = append(out.Sets, *set)
+	}
+	record.SortSets(out.Sets)
+	slices.Sort(out.Delegations)
+	out.Delegations = slices.Compact(out.Delegations)
+	return out
+}
+
+// read files one record under what it is.
+func (z *Zone) read(r Record, out *provider.Snapshot, sets map[record.Key]*record.Set) {
+	switch {
+	case r.name == "":
+		out.Skipped = append(out.Skipped, r.String())
+	case r.at(z.stampName(), record.TXT):
+		stamp := provider.ParseStamp(r.Value)
+		stamp.Native = r.ID
+		out.Stamps = append(out.Stamps, stamp)
+	case r.Type == "NS" && r.name != z.name:
+		out.Delegations = append(out.Delegations, r.name)
+	case r.Type == string(record.TXT):
+		z.readText(r, out, sets)
+	case r.steered():
+		z.readAnswer(r, sets)
+	}
+}
+
+// readText finds the two kinds of TXT records that mean something: parked
+// copies, and what another tool's registry claims.
+func (z *Zone) readText(r Record, out *provider.Snapshot, sets map[record.Key]*record.Set) {
+	if owner, parked := provider.ParkedOwner(r.name); parked {
+		parkedCopy, err := provider.ParseParked(r.Value)
+		if err != nil {
+			out.Skipped = append(out.Skipped, err.Error())
+			return
+		}
+		key := record.Key{Zone: z.name, Name: owner, Type: parkedCopy.Type}
+		merge(sets, key, record.Answer{Value: parkedCopy.Value, TTL: parkedCopy.TTL, Weight: 1, Paused: true})
+		return
+	}
+	if owner, found := externalOwner(r.Value); found {
+		for _, name := range claimedNames(r.name) {
+			out.Owners = append(out.Owners, provider.Owner{Name: name, Owner: owner})
+		}
+	}
+}
+
+// externalOwner reads a text of external-dns' TXT registry.
+func externalOwner(value string) (string, bool) {
+	heritage, owner := "", ""
+	for part := range strings.SplitSeq(strings.Trim(value, `"`), ",") {
+		key, content, _ := strings.Cut(part, "=")
+		switch key {
+		case "heritage":
+			heritage = content
+		case "external-dns/owner":
+			owner = content
+		}
+	}
+	return "external-dns/" + owner, heritage == "external-dns"
+}
+
+// claimedNames are the names that a registry record may speak for: its own, in
+// the old form, and without the type that the new form puts in front.
+func claimedNames(name record.Name) []record.Name {
+	names := []record.Name{name}
+	for _, prefix := range []string{"a-", "aaaa-", "cname-"} {
+		if rest, found := strings.CutPrefix(string(name), prefix); found {
+			names = append(names, record.Name(rest))
+		}
+	}
+	return names
+}
+
+// readAnswer reads an address or an alias, live or out of the answer.
+func (z *Zone) readAnswer(r Record, sets map[record.Key]*record.Set) {
+	key := record.Key{Zone: z.name, Name: r.name, Type: record.Type(r.Type)}
+	a := record.Answer{Value: r.value, TTL: r.TTL, Weight: r.Weight, Live: !r.Disabled, Paused: r.Disabled && r.Marked, Held: r.Disabled && !r.Marked}
+	if owner, parked := provider.ParkedOwner(r.name); parked && z.options.Class == Rename {
+		key.Name = owner
+		a.Live, a.Paused, a.Held = false, true, false
+	}
+	if z.options.Class != Status {
+		a.Weight = 1
+	}
+	merge(sets, key, a)
+}
+
+// merge brings what several records say of one value together. The attributes
+// are those of the live record, else of the newest one.
+func merge(sets map[record.Key]*record.Set, key record.Key, a record.Answer) {
+	set := sets[key]
+	if set == nil {
+		set = &record.Set{Key: key}
+		sets[key] = set
+	}
+	i := slices.IndexFunc(set.Answers, func(b record.Answer) bool { return b.Value == a.Value })
+	if i < 0 {
+		set.Answers = append(set.Answers, a)
+		return
+	}
+	old := set.Answers[i]
+	if old.Live && !a.Live {
+		a.TTL, a.Weight = old.TTL, old.Weight
+	}
+	a.Live, a.Paused, a.Held = a.Live || old.Live, a.Paused || old.Paused, a.Held || old.Held
+	set.Answers[i] = a
+}
