@@ -203,22 +203,23 @@ func (p Plan) Checksum() string {
 	return hex.EncodeToString(sum.Sum(nil))[:12]
 }
 
-// String renders the plan for people: a line for each change and each refusal.
-func (p Plan) String() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "zone %s: ", p.Zone)
+// String renders the plan for people.
+func (p Plan) String() string { return strings.Join(p.Lines(), "\n") + "\n" }
+
+// Lines is the plan for people: a heading, a line for each change and one for
+// each refusal of a guard.
+func (p Plan) Lines() []string {
 	if p.InSync() {
-		b.WriteString("in sync, nothing to change\n")
-		return b.String()
+		return []string{fmt.Sprintf("zone %s: in sync, nothing to change", p.Zone)}
 	}
-	fmt.Fprintf(&b, "%d to change, plan %s\n", len(p.Changes()), p.Checksum())
+	lines := []string{fmt.Sprintf("zone %s: %d to change, plan %s", p.Zone, len(p.Changes()), p.Checksum())}
 	for _, c := range p.Changes() {
-		b.WriteString("  " + c.String() + "\n")
+		lines = append(lines, "  "+c.String())
 	}
 	for _, x := range p.Blocked {
-		fmt.Fprintf(&b, "  blocked by guard %s: %s\n", x.Guard, x.Detail)
+		lines = append(lines, fmt.Sprintf("  blocked by guard %s: %s", x.Guard, x.Detail))
 	}
-	return b.String()
+	return lines
 }
 
 // String is one line: sign, name, type, action, value, reason.

@@ -25,14 +25,19 @@ type valueKey struct {
 	value string
 }
 
-// newDoubts begins with everything in doubt, unless the process before is
-// known to have left no call open.
-func newDoubts(now time.Duration, p provider.Promises, quiet bool) *doubts {
-	d := &doubts{quiet: p.Quiet(), lag: p.Lag, values: map[valueKey]time.Duration{}}
-	if !quiet {
-		d.all = now + p.Quiet()
+// newDoubts begins with everything in doubt.
+func newDoubts(now time.Duration, p provider.Promises) *doubts {
+	return &doubts{quiet: p.Quiet(), lag: p.Lag, all: now + p.Quiet(), values: map[valueKey]time.Duration{}}
+}
+
+// begin is the start of a leadership: with everything in doubt, unless no call
+// of a process before can be open.
+func (d *doubts) begin(now time.Duration, quiet bool) {
+	if quiet {
+		d.clear()
+		return
 	}
-	return d
+	d.doubtAll(now)
 }
 
 // clear ends every doubt: a provider that compares and swaps has accepted a

@@ -49,9 +49,7 @@ type Options struct {
 	Node    string
 	Clock   clock.Clock
 	Leader  Leader
-	Notes   Notes // nil keeps none: then nothing is ever known to be quiet after a start
-	Quiet   bool  // the notes of the process before are trusted and none is open
-	Ask     Ask   // nil verifies by listing only
+	Ask     Ask // nil verifies by listing only
 	Retry   provider.Backoff
 	Report  func(Report) // called from the zones' workers, one zone at a time
 	Wrote   func(Write)  // called after each call to a provider that may have changed something
@@ -101,6 +99,37 @@ func (e *TwoWritersError) Error() string {
 type Reconciler struct {
 	options Options
 	workers map[record.Name]*worker
+}
+
+// Lead says that this node became the leader. quiet says that no take-away of
+// a process before can still be open: the notes are to be believed and there
+// is none. Otherwise every value is in doubt until the provider is quiet.
+// notes may be nil; then the next process will know nothing.
+func (r *Reconciler) Lead(notes Notes, quiet bool) {
+	now := r.options.Clock.Boot()
+	for _, w := range r.workers {
+		w.setNotes(notes)
+		w.doubt.begin(now, quiet)
+	}
+}
+
+// Quiet is when the last zone is beyond the doubt that a start begins with: so
+// long after Lead the notes may be believed again.
+func (r *Reconciler) Quiet() time.Duration {
+	quiet := time.Duration(0)
+	for _, w := range r.workers {
+		quiet = max(quiet, w.zone.Adapter.Promises().Quiet())
+	}
+	return quiet
+}
+
+// Adapters lists the adapters of all zones, in no order.
+func (r *Reconciler) Adapters() []provider.Adapter {
+	var list []provider.Adapter
+	for _, w := range r.workers {
+		list = append(list, w.zone.Adapter)
+	}
+	return list
 }
 
 // New makes a reconciler. It opens nothing and writes nothing.

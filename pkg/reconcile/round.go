@@ -152,15 +152,13 @@ func (e *supersededError) Error() string {
 // answer are not returned.
 func (r *round) send(ctx context.Context, s plan.Set, next step) error {
 	changes := append(append([]plan.Change{}, next.add...), next.away...)
-	note, err := r.note(s.Key(), next)
-	if err != nil {
-		return err
-	}
-	err = r.deliver(ctx, s, next)
+	notes := r.getNotes()
+	note := r.note(notes, s.Key(), next)
+	err := r.deliver(ctx, s, next)
 	now := r.options.Clock.Boot()
-	if provider.ClassOf(err) == provider.Ambiguous && err != nil && !gateClosed(err) {
-		r.doubt.ambiguous(now, s.Key(), changesOf(changes))
-	} else if noteErr := r.closeNote(note); noteErr != nil {
+	if err != nil && !gateClosed(err) && provider.ClassOf(err) == provider.Ambiguous {
+		r.inDoubt(now, s.Key(), changes)
+	} else if noteErr := closeNote(notes, note); noteErr != nil {
 		r.log.Warn("note not cleared; after a restart its values are in doubt for a while", "error", noteErr)
 	}
 	if err == nil {
@@ -172,6 +170,14 @@ func (r *round) send(ctx context.Context, s plan.Set, next step) error {
 		r.options.Wrote(Write{Zone: r.zone.Name, Changes: changes, Err: err})
 	}
 	return r.sort(ctx, err)
+}
+
+// inDoubt notes that a call is open. Where the provider compares and swaps, the
+// next call makes it refuse the open one, so nothing is in doubt there.
+func (r *round) inDoubt(now time.Duration, key record.Key, changes []plan.Change) {
+	if !r.zone.Adapter.Promises().Fenced {
+		r.doubt.ambiguous(now, key, changesOf(changes))
+	}
 }
 
 // sort decides whether the round goes on after a call.
@@ -258,30 +264,30 @@ func (w *worker) gate(call time.Duration) provider.Gate {
 // note is written before a take-away where only time can tell what became of a
 // call. When it cannot be written the take-away goes on: a full disk must not
 // stop a failover, and without the note the next process is only slower.
-func (r *round) note(key record.Key, next step) (string, error) {
-	if r.options.Notes == nil || r.zone.Adapter.Promises().Fenced || len(next.away) == 0 {
-		return "", nil
+func (r *round) note(notes Notes, key record.Key, next step) string {
+	if notes == nil || r.zone.Adapter.Promises().Fenced || len(next.away) == 0 {
+		return ""
 	}
+	id := nonce()
 	data, err := json.Marshal(struct {
 		Key  record.Key      `json:"key"`
 		Away []record.Change `json:"away"`
 	}{key, changesOf(next.away)})
+	if err == nil {
+		err = notes.Open(id, data)
+	}
 	if err != nil {
-		return "", fmt.Errorf("write a note for %s: %w", key, err)
-	}
-	id := nonce()
-	if err := r.options.Notes.Open(id, data); err != nil {
 		r.log.Error("note not stored; a restart will wait before it takes anything away", "error", err)
-		return "", nil
+		return ""
 	}
-	return id, nil
+	return id
 }
 
-func (r *round) closeNote(id string) error {
+func closeNote(notes Notes, id string) error {
 	if id == "" {
 		return nil
 	}
-	return r.options.Notes.Close(id)
+	return notes.Close(id)
 }
 
 // verify compares the name servers with the list, for the record sets that

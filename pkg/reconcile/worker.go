@@ -23,9 +23,10 @@ type worker struct {
 	seq     uint64
 	proved  bool // the fence was put to the proof by this process
 
-	mu   sync.Mutex
-	slot *job          // what waits
-	wake chan struct{} // holds one token while slot is filled
+	mu    sync.Mutex
+	notes Notes         // nil keeps none
+	slot  *job          // what waits
+	wake  chan struct{} // holds one token while slot is filled
 }
 
 // job is a piece of work for a zone; without work it is a look.
@@ -39,7 +40,7 @@ func newWorker(r *Reconciler, zone Zone) *worker {
 		options: &r.options,
 		zone:    zone,
 		log:     r.options.Logger.With("zone", string(zone.Name)),
-		doubt:   newDoubts(r.options.Clock.Boot(), zone.Adapter.Promises(), r.options.Quiet),
+		doubt:   newDoubts(r.options.Clock.Boot(), zone.Adapter.Promises()),
 		mine:    map[string]uint64{},
 		wake:    make(chan struct{}, 1),
 	}
@@ -58,6 +59,18 @@ func (w *worker) submit(j job) {
 	}
 	w.slot = &j
 	w.nudge()
+}
+
+func (w *worker) setNotes(notes Notes) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.notes = notes
+}
+
+func (w *worker) getNotes() Notes {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.notes
 }
 
 // nudge wakes the worker for what its slot holds.
