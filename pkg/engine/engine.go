@@ -221,10 +221,15 @@ func (s *set) inherit(old *set) {
 
 // Targets lists everything that has to be probed, sorted by id: the same check
 // and address once, however many record sets rest on it.
-func (e *Engine) Targets() []check.Target {
+func (e *Engine) Targets() []check.Target { return e.TargetsIn(nil) }
+
+// TargetsIn lists what the record sets of the zones rest on; of none, of all.
+func (e *Engine) TargetsIn(zones []record.Name) []check.Target {
 	var targets []check.Target
 	for _, id := range slices.Sorted(maps.Keys(e.targets)) {
-		targets = append(targets, e.targets[id].id)
+		if t := e.targets[id]; t.restsIn(zones) {
+			targets = append(targets, t.id)
+		}
 	}
 	return targets
 }

@@ -93,13 +93,21 @@ func (e *Engine) Ready(zones []record.Name) bool {
 	})
 }
 
-// Undecided lists the targets that are not judged, sorted by id.
-func (e *Engine) Undecided() []check.Target {
+// Undecided lists the targets that are not judged and that a record set of the
+// zones rests on, sorted by id; of none, of all zones.
+func (e *Engine) Undecided(zones []record.Name) []check.Target {
 	var list []check.Target
 	for _, id := range slices.Sorted(maps.Keys(e.targets)) {
-		if t := e.targets[id]; t.health.Is() == health.Unknown {
+		t := e.targets[id]
+		if t.health.Is() == health.Unknown && t.restsIn(zones) {
 			list = append(list, t.id)
 		}
 	}
 	return list
+}
+
+func (t *target) restsIn(zones []record.Name) bool {
+	return slices.ContainsFunc(t.sets, func(s *set) bool {
+		return len(zones) == 0 || slices.Contains(zones, s.spec.Key.Zone)
+	})
 }
