@@ -1,0 +1,148 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/google/renameio/v2"
+	"golang.org/x/sys/unix"
+)
+
+// The reasons a write can fail for that a caller may want to tell apart.
+var (
+	// ErrFull says that the disk or the quota has no room left.
+	ErrFull = errors.New("no space left for the state")
+	// ErrReadOnly says that the directory cannot be written to: a read-only
+	// file system, or no permission.
+	ErrReadOnly = errors.New("the state directory cannot be written to")
+	// ErrNewer says that the snapshot is of a newer version of the program.
+	ErrNewer = errors.New("the state is of a newer version")
+)
+
+// DefaultJournalSize is how large the journal grows before it is rotated.
+const DefaultJournalSize = 16 << 20
+
+// Options are what a Store works with; the zero value is usable.
+type Options struct {
+	Logger      *slog.Logger     // nil logs nothing
+	Now         func() time.Time // wall clock; nil means time.Now
+	MaxAge      time.Duration    // a snapshot older than this is stale; 0 means none is
+	JournalSize int64            // bytes at which the journal is rotated; 0 means DefaultJournalSize
+}
+
+// Store is the state of one node in one directory. Its methods may be called
+// from many goroutines.
+type Store struct {
+	dir  string
+	opts Options
+	log  *slog.Logger
+
+	mu     sync.Mutex // one writer of the snapshot at a time
+	good   bool       // state.json is known to be whole, so that it may become the generation before
+	refuse error      // why nothing may be saved; nil when it may
+
+	journalMu sync.Mutex
+}
+
+// Open makes the directory if it is missing (mode 0750, files 0600), reads the
+// snapshot and mends the end of the journal. A snapshot that cannot be used is
+// no error: Loaded says what was found. Open fails only when there is no
+// directory to work in.
+func Open(dir string, o Options) (*Store, Loaded, error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.JournalSize <= 0 {
+		o.JournalSize = DefaultJournalSize
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	s := &Store{dir: dir, opts: o, log: o.Logger}
+	if err := os.MkdirAll(dir, 0o750); err != nil {
+		return nil, Loaded{}, explain("open the state directory", err)
+	}
+	if _, err := os.ReadDir(dir); err != nil {
+		return nil, Loaded{}, explain("open the state directory", err)
+	}
+	s.sweep()
+	loaded := s.load()
+	if err := unix.Access(dir, unix.W_OK); err != nil {
+		loaded.Unwritable = explain("open the state directory "+dir, err)
+	} else if err := s.mendJournal(); err != nil {
+		s.log.Error("the journal could not be mended", "error", err)
+	}
+	return s, loaded, nil
+}
+
+// Dir is the directory of the store.
+func (s *Store) Dir() string { return s.dir }
+
+func (s *Store) path(name string) string { return filepath.Join(s.dir, name) }
+
+// leftoverAge is how old a temporary file must be to be nobody's: no write
+// takes that long.
+const leftoverAge = time.Hour
+
+// sweep removes the temporary files of processes that were killed.
+func (s *Store) sweep() {
+	entries, err := os.ReadDir(s.dir)
+	if err != nil {
+		s.log.Error("the state directory could not be swept", "error", err)
+		return
+	}
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), "."+stateFile) && !strings.HasPrefix(e.Name(), "."+notesFile) {
+			continue
+		}
+		info, err := e.Info()
+		if err != nil || s.opts.Now().Sub(info.ModTime()) < leftoverAge {
+			continue
+		}
+		if err := os.Remove(s.path(e.Name())); err != nil {
+			s.log.Warn("a leftover of a killed process could not be removed", "error", err)
+		}
+	}
+}
+
+// replace writes a file whole: after it returned nil, neither a kill nor a
+// power cut brings the old content back; before, neither takes it away.
+func (s *Store) replace(name string, data []byte) error {
+	err := renameio.WriteFile(s.path(name), data, 0o600, renameio.WithTempDir(s.dir))
+	if err != nil {
+		return explain("write "+s.path(name), err)
+	}
+	return s.syncDir()
+}
+
+// syncDir makes renames and removals in the directory durable; fsync of the
+// file alone does not (fsync(2)).
+func (s *Store) syncDir() error {
+	d, err := os.Open(s.dir)
+	if err != nil {
+		return explain("sync the state directory", err)
+	}
+	if err := errors.Join(d.Sync(), d.Close()); err != nil {
+		return explain("sync the state directory "+s.dir, err)
+	}
+	return nil
+}
+
+// explain says what was done when an error came, and makes it one of ErrFull
+// and ErrReadOnly when it is.
+func explain(what string, err error) error {
+	switch {
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return fmt.Errorf("%s: %w: %w; free some space", what, ErrFull, err)
+	case errors.Is(err, syscall.EROFS), errors.Is(err, syscall.EACCES), errors.Is(err, syscall.EPERM):
+		return fmt.Errorf("%s: %w: %w; mount it writable and let it belong to the user of the daemon", what, ErrReadOnly, err)
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}
