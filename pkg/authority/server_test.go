@@ -1,0 +1,462 @@
+package authority
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/miekg/dns"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// patience is how long a test waits for what must happen; never measured.
+const patience = 20 * time.Second
+
+// serve runs a server on loopback until the test ends.
+func serve(t testing.TB, z *Zone, o Options) *Server {
+	t.Helper()
+	s := New(o)
+	s.SetZone(z)
+	if err := s.Listen("127.0.0.1:0"); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- s.Serve(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("serve: %v", err)
+		}
+	})
+	return s
+}
+
+func exchange(t testing.TB, network, addr string, req *dns.Msg) *dns.Msg {
+	t.Helper()
+	client := &dns.Client{Net: network, Timeout: patience}
+	m, _, err := client.Exchange(req, addr)
+	if err != nil {
+		t.Fatalf("%s %s: %v", network, req.Question[0].Name, err)
+	}
+	return m
+}
+
+func TestServeOverBothTransports(t *testing.T) {
+	s := serve(t, exampleZone(t), Options{})
+	for _, network := range []string{"udp", "tcp"} {
+		m := exchange(t, network, s.Addr(), ask("WWW.example.com.", dns.TypeA))
+		if len(m.Answer) != 3 || !m.Authoritative || m.Answer[0].Header().Name != "WWW.example.com." {
+			t.Errorf("%s: %s", network, m)
+		}
+		m = exchange(t, network, s.Addr(), ask("nothing.example.com.", dns.TypeA))
+		if m.Rcode != dns.RcodeNameError || len(m.Ns) != 1 {
+			t.Errorf("%s: %s", network, m)
+		}
+		m = exchange(t, network, s.Addr(), new(dns.Msg).SetUpdate("example.com."))
+		if m.Rcode != dns.RcodeNotImplemented {
+			t.Errorf("%s: update: %s", network, m)
+		}
+	}
+}
+
+func TestServeTruncatesOverUDPOnly(t *testing.T) {
+	text := head
+	for i := range 100 {
+		text += fmt.Sprintf("many 60 IN A 192.0.2.%d\n", i)
+	}
+	s := serve(t, parse(t, text), Options{})
+	req := ask("many.example.com.", dns.TypeA)
+	if m := exchange(t, "udp", s.Addr(), req); !m.Truncated {
+		t.Error("UDP: no TC for 100 addresses in 512 octets")
+	}
+	if m := exchange(t, "tcp", s.Addr(), req); m.Truncated || len(m.Answer) != 100 {
+		t.Errorf("TCP: TC %v, %d records", m.Truncated, len(m.Answer))
+	}
+}
+
+func TestServePipelinesOverTCP(t *testing.T) {
+	s := serve(t, exampleZone(t), Options{})
+	raw, err := net.Dial("tcp", s.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn := &dns.Conn{Conn: raw}
+	defer conn.Close()
+	const many = 300 // more than the library's own limit for a connection
+	for id := range many {
+		req := ask("www.example.com.", dns.TypeA)
+		req.Id = uint16(id)
+		if err := conn.WriteMsg(req); err != nil {
+			t.Fatal(err)
+		}
+	}
+	seen := map[uint16]bool{}
+	for range many {
+		m, err := conn.ReadMsg()
+		if err != nil {
+			t.Fatalf("after %d answers: %v", len(seen), err)
+		}
+		seen[m.Id] = true
+	}
+	if len(seen) != many {
+		t.Errorf("%d questions answered of %d", len(seen), many)
+	}
+}
+
+func bigZone(t testing.TB) *Zone {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString(head)
+	for i := range 3000 {
+		fmt.Fprintf(&b, "host-%d 60 IN A 192.0.2.1\n", i)
+	}
+	return parse(t, b.String())
+}
+
+func transfer(t testing.TB, addr string, kind uint16) (rrs []dns.RR, messages int, err error) {
+	t.Helper()
+	req := new(dns.Msg).SetAxfr("example.com.")
+	if kind == dns.TypeIXFR {
+		req.SetIxfr("example.com.", 0, ".", ".")
+	}
+	stream, err := new(dns.Transfer).In(req, addr)
+	if err != nil {
+		return nil, 0, err
+	}
+	for envelope := range stream {
+		if envelope.Error != nil {
+			err = envelope.Error
+			continue
+		}
+		messages++
+		rrs = append(rrs, envelope.RR...)
+	}
+	return rrs, messages, err
+}
+
+func TestTransferIsWholeAndInSeveralMessages(t *testing.T) {
+	z := bigZone(t)
+	s := serve(t, z, Options{})
+	for _, kind := range []uint16{dns.TypeAXFR, dns.TypeIXFR} {
+		rrs, messages, err := transfer(t, s.Addr(), kind)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := append(z.Records(), z.Records()[0])
+		if len(rrs) != len(want) || messages < 3 {
+			t.Fatalf("%s: %d records in %d messages, want %d in several", typeName(kind), len(rrs), messages, len(want))
+		}
+		for i, rr := range rrs {
+			if rr.String() != want[i].String() {
+				t.Fatalf("record %d: %s, want %s", i, rr, want[i])
+			}
+		}
+	}
+}
+
+func TestTransferMessagesStayShort(t *testing.T) {
+	z := bigZone(t)
+	total := 0
+	for _, rrs := range envelopes(z) {
+		m := new(dns.Msg).SetAxfr("example.com.")
+		m.Answer = rrs
+		if got := m.Len(); got > envelope+200 {
+			t.Errorf("a message of %d octets", got)
+		}
+		total += len(rrs)
+	}
+	if total != len(z.records)+1 {
+		t.Errorf("%d records sent, want %d", total, len(z.records)+1)
+	}
+}
+
+func TestTransferIsRefused(t *testing.T) {
+	z := exampleZone(t)
+	nobody := serve(t, z, Options{Transfer: []netip.Prefix{}})
+	other := serve(t, z, Options{Transfer: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}})
+	open := serve(t, z, Options{})
+	for name, c := range map[string]struct {
+		server  *Server
+		network string
+		zone    string
+	}{
+		"nobody may":    {nobody, "tcp", "example.com."},
+		"other prefix":  {other, "tcp", "example.com."},
+		"over UDP":      {open, "udp", "example.com."},
+		"not the apex":  {open, "tcp", "www.example.com."},
+		"not our zone":  {open, "tcp", "example.net."},
+		"above our own": {open, "tcp", "com."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := exchange(t, c.network, c.server.Addr(), new(dns.Msg).SetAxfr(c.zone))
+			if m.Rcode != dns.RcodeRefused || len(m.Answer) != 0 {
+				t.Errorf("want REFUSED, got %s", m)
+			}
+		})
+	}
+}
+
+// generation is a zone in which every answer tells the same number.
+func generation(t testing.TB, i int) *Zone {
+	return parse(t, fmt.Sprintf("@ 60 IN SOA ns hostmaster %d 3600 600 86400 60\n@ 60 IN NS ns\nwww 60 IN A 192.0.2.%d\nwww 60 IN A 198.51.100.%d\n", i+1, i, i))
+}
+
+func TestSwapUnderLoadNeverShowsAnEmptyOrMixedAnswer(t *testing.T) {
+	zones := []*Zone{generation(t, 0), generation(t, 1), generation(t, 2)}
+	s := serve(t, zones[0], Options{})
+	var asked atomic.Int64
+	var clients, swapper sync.WaitGroup
+	stop := make(chan struct{})
+	swapper.Go(func() {
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				return
+			default:
+				s.SetZone(zones[i%len(zones)])
+			}
+		}
+	})
+	for _, network := range []string{"udp", "udp", "tcp"} {
+		clients.Go(func() {
+			client := &dns.Client{Net: network, Timeout: patience}
+			conn, err := client.Dial(s.Addr())
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer conn.Close()
+			for range 500 {
+				m, _, err := client.ExchangeWithConn(ask("www.example.com.", dns.TypeA), conn)
+				if err != nil {
+					t.Errorf("%s: %v", network, err)
+					return
+				}
+				if len(m.Answer) != 2 || m.Answer[0].(*dns.A).A.To4()[3] != m.Answer[1].(*dns.A).A.To4()[3] {
+					t.Errorf("%s: %s", network, m)
+					return
+				}
+				asked.Add(1)
+			}
+		})
+	}
+	clients.Wait()
+	close(stop)
+	swapper.Wait()
+	if got := asked.Load(); !t.Failed() && got != 1500 {
+		t.Errorf("%d answers", got)
+	}
+}
+
+func TestTransferIsFromOneZoneThroughASwap(t *testing.T) {
+	z := bigZone(t)
+	s := serve(t, z, Options{})
+	raw, err := net.Dial("tcp", s.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer raw.Close()
+	conn := &dns.Conn{Conn: raw}
+	if err := conn.WriteMsg(new(dns.Msg).SetAxfr("example.com.")); err != nil {
+		t.Fatal(err)
+	}
+	first, err := conn.ReadMsg() // the transfer has begun
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.SetZone(generation(t, 1))
+	got := len(first.Answer)
+	for got <= len(z.records) {
+		m, err := conn.ReadMsg()
+		if err != nil {
+			t.Fatalf("after %d records: %v", got, err)
+		}
+		got += len(m.Answer)
+	}
+	if got != len(z.records)+1 {
+		t.Errorf("%d records, want %d", got, len(z.records)+1)
+	}
+}
+
+func TestServeEndsWithStuckClients(t *testing.T) {
+	s := New(Options{})
+	s.SetZone(bigZone(t))
+	if err := s.Listen("127.0.0.1:0"); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- s.Serve(ctx) }()
+	idle, err := net.Dial("tcp", s.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer idle.Close()
+	greedy := stuck(t, s.Addr())
+	defer greedy.Close()
+	cancel()
+	select {
+	case err := <-done:
+		if err != nil {
+			t.Errorf("serve: %v", err)
+		}
+	case <-time.After(patience):
+		t.Fatal("the server does not end while clients hold their connections")
+	}
+	if s.Addr() != "" {
+		t.Errorf("address %s after the end", s.Addr())
+	}
+}
+
+// stuck opens a connection that asks for transfers and reads only the first
+// octet of them, so that the server is left writing.
+func stuck(t *testing.T, addr string) net.Conn {
+	t.Helper()
+	raw, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn := &dns.Conn{Conn: raw}
+	for range 200 {
+		if err := conn.WriteMsg(new(dns.Msg).SetAxfr("example.com.")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := io.ReadFull(raw, make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}
+
+func TestListenerLimitsConnections(t *testing.T) {
+	inner, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := newListener(inner, 1, patience)
+	accepted := make(chan net.Conn, 2)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			accepted <- c
+		}
+	}()
+	dial := func() net.Conn {
+		c, err := net.Dial("tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	one := dial()
+	defer one.Close()
+	kept := <-accepted
+	two := dial()
+	defer two.Close()
+	if _, err := two.Read(make([]byte, 1)); err == nil {
+		t.Error("a connection above the limit is kept")
+	}
+	kept.Close()
+	three := dial()
+	defer three.Close()
+	(<-accepted).Close()
+	l.Close()
+	<-done
+}
+
+func TestListen(t *testing.T) {
+	s := New(Options{})
+	if s.Addr() != "" {
+		t.Errorf("address %q before Listen", s.Addr())
+	}
+	if err := s.Serve(t.Context()); err == nil {
+		t.Error("Serve before Listen: no error")
+	}
+	if err := s.Listen("127.0.0.1"); err == nil {
+		t.Error("an address without a port: no error")
+	}
+	if err := s.Listen("127.0.0.1:0"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Listen("127.0.0.1:0"); err == nil {
+		t.Error("second Listen: no error")
+	}
+	other := New(Options{})
+	if err := other.Listen(s.Addr()); err == nil {
+		t.Error("an address in use: no error")
+	}
+	addr := s.Addr()
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := other.Listen(addr); err != nil {
+		t.Errorf("after Close the address is not free: %v", err)
+	}
+	if err := other.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// With UDP taken on every second port or so, port 0 must still end with both
+// transports on one port.
+func TestListenFindsAPortForBoth(t *testing.T) {
+	for range 50 {
+		s := New(Options{})
+		if err := s.Listen("127.0.0.1:0"); err != nil {
+			t.Fatal(err)
+		}
+		if s.udp.LocalAddr().String() != s.tcp.Addr().String() {
+			t.Errorf("UDP on %s, TCP on %s", s.udp.LocalAddr(), s.tcp.Addr())
+		}
+		defer s.Close()
+	}
+}
+
+func TestServeReportsALostSocket(t *testing.T) {
+	s := New(Options{})
+	if err := s.Listen("127.0.0.1:0"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.udp.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Serve(t.Context()); err == nil || !strings.Contains(err.Error(), "socket closed") {
+		t.Errorf("error %v, want one about the socket", err)
+	}
+}
+
+func TestServeOnIPv6(t *testing.T) {
+	s := New(Options{})
+	s.SetZone(exampleZone(t))
+	if err := s.Listen("[::1]:0"); err != nil {
+		t.Skip("no IPv6 loopback here:", err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- s.Serve(ctx) }()
+	if rrs, _, err := transfer(t, s.Addr(), dns.TypeAXFR); err != nil || len(rrs) == 0 {
+		t.Errorf("transfer over ::1: %d records, %v", len(rrs), err)
+	}
+	if m := exchange(t, "udp", s.Addr(), ask("www.example.com.", dns.TypeA)); len(m.Answer) != 3 {
+		t.Errorf("%s", m)
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
