@@ -200,6 +200,12 @@ func (z *Zone) apply(cause Cause, change func(*state) error) error {
 	return nil
 }
 
+// identity is what two records of one set may not share.
+type identity struct {
+	name        record.Name
+	kind, value string
+}
+
 // settle makes a changed zone obey what servers of its class see to: one TTL
 // for a set, or no two records alike.
 func (z *Zone) settle(s *state) error {
@@ -209,10 +215,6 @@ func (z *Zone) settle(s *state) error {
 	}
 	if z.options.Class != Rename {
 		return nil
-	}
-	type identity struct {
-		name        record.Name
-		kind, value string
 	}
 	seen := map[identity]bool{}
 	for _, r := range s.records {
@@ -237,14 +239,19 @@ func (s *state) levelTTLs() {
 		last[set{r.name, r.Type}] = r.TTL
 	}
 	kept := make([]Record, 0, len(s.records))
+	at := map[identity]int{}
 	for _, r := range s.records {
-		if r.name != "" {
-			r.TTL = last[set{r.name, r.Type}]
+		if r.name == "" {
+			kept = append(kept, r)
+			continue
 		}
-		if i := slices.IndexFunc(kept, func(k Record) bool { return k.name == r.name && k.Type == r.Type && k.value == r.value }); i >= 0 && r.name != "" {
+		r.TTL = last[set{r.name, r.Type}]
+		id := identity{r.name, r.Type, r.value}
+		if i, twice := at[id]; twice {
 			kept[i] = r
 			continue
 		}
+		at[id] = len(kept)
 		kept = append(kept, r)
 	}
 	s.records = kept

@@ -21,9 +21,6 @@ const (
 	// ttl is above every hosted provider's minimum.
 	ttl = 300 * time.Second
 
-	// patience bounds a single call of an adapter that hangs.
-	patience = 10 * time.Second
-
 	// rounds is how often a take-away may be asked for before the list shows
 	// it: a copy is made in one call, the record leaves in the next.
 	rounds = 3
@@ -87,7 +84,7 @@ func (e *env) list() *provider.Snapshot {
 
 func (e *env) listBy(a provider.Adapter) *provider.Snapshot {
 	e.Helper()
-	ctx, cancel := context.WithTimeout(e.Context(), patience)
+	ctx, cancel := context.WithTimeout(e.Context(), e.world.patience())
 	defer cancel()
 	snapshot, err := a.List(ctx)
 	if err != nil {
@@ -117,7 +114,7 @@ func (e *env) fencer(a provider.Adapter) provider.Fencer {
 
 func (e *env) claim(a provider.Adapter, seen *provider.Snapshot, next provider.Stamp) error {
 	e.Helper()
-	ctx, cancel := context.WithTimeout(e.Context(), patience)
+	ctx, cancel := context.WithTimeout(e.Context(), e.world.patience())
 	defer cancel()
 	err := e.fencer(a).Claim(ctx, seen, next, nil)
 	e.settle()
@@ -161,7 +158,7 @@ func (e *env) holder() string { return "node-1" }
 // send makes one call, whichever of the two kinds it is.
 func (e *env) send(a provider.Adapter, call provider.Call) error {
 	e.Helper()
-	ctx, cancel := context.WithTimeout(e.Context(), patience)
+	ctx, cancel := context.WithTimeout(e.Context(), e.world.patience())
 	defer cancel()
 	write := a.Add
 	if len(call.Away) > 0 {

@@ -34,7 +34,7 @@ func listFails(e *env, fault Fault) {
 	e.put(e.key("www", record.A), one, two)
 	e.put(e.key("zzz", record.A), one, two)
 	e.inject(fault)
-	ctx, cancel := context.WithTimeout(e.Context(), patience)
+	ctx, cancel := context.WithTimeout(e.Context(), e.world.patience())
 	defer cancel()
 	s, err := e.adapter.List(ctx)
 	e.class("list", err, provider.Retryable)
@@ -47,7 +47,7 @@ func listFails(e *env, fault Fault) {
 }
 
 // prompt runs something whose own deadline is short, and sees that it is over
-// long before the suite's patience is.
+// long before the world's patience is.
 func (e *env) prompt(what string, run func(ctx context.Context) error) error {
 	e.Helper()
 	ctx, cancel := context.WithTimeout(e.Context(), 100*time.Millisecond)
@@ -57,8 +57,8 @@ func (e *env) prompt(what string, run func(ctx context.Context) error) error {
 	select {
 	case err := <-result:
 		return err
-	case <-time.After(patience):
-		e.Fatalf("%s: still not back %v after its deadline", what, patience)
+	case <-time.After(e.world.patience()):
+		e.Fatalf("%s: still not back %v after its deadline", what, e.world.patience())
 		return nil
 	}
 }

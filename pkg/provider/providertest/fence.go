@@ -95,7 +95,7 @@ func claimsAtOnce(e *env) {
 		f, seen, next := e.fencer(a), e.listBy(a), e.stamp("node-2")
 		claims[i] = func(ctx context.Context) error { return f.Claim(ctx, seen, next, nil) }
 	}
-	ctx, cancel := context.WithTimeout(e.Context(), patience)
+	ctx, cancel := context.WithTimeout(e.Context(), e.world.patience())
 	defer cancel()
 	var group sync.WaitGroup
 	errs := make([]error, len(claims))
@@ -260,7 +260,7 @@ func proves(e *env) {
 	key := e.key("www", record.A)
 	e.put(key, one, two)
 	seen := e.hold(e.adapter, "node-1")
-	ctx, cancel := context.WithTimeout(e.Context(), patience)
+	ctx, cancel := context.WithTimeout(e.Context(), e.world.patience())
 	defer cancel()
 	e.unchanged("a proof", func() {
 		if err := e.fencer(e.adapter).Prove(ctx, seen, e.stamp("node-1"), nil); err != nil {

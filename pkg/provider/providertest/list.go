@@ -215,8 +215,8 @@ func listsParallel(e *env) {
 	go func() { group.Wait(); close(finished) }()
 	select {
 	case <-finished:
-	case <-time.After(patience):
-		e.Fatalf("list in parallel: still not done after %v", patience)
+	case <-time.After(e.world.patience()):
+		e.Fatalf("list in parallel: still not done after %v", e.world.patience())
 	}
 	close(errs)
 	for text := range errs {

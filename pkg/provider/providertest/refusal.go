@@ -252,7 +252,7 @@ func contextEnded(e *env) {
 		e.class("add", e.adapter.Add(ended, calls[0]), provider.Ambiguous, provider.Retryable)
 		e.class("take away", e.adapter.TakeAway(ended, calls[1]), provider.Ambiguous, provider.Retryable)
 	})
-	if took := time.Since(start); took > patience {
+	if took := time.Since(start); took > e.world.patience() {
 		e.Errorf("three calls whose context had ended took %v", took)
 	}
 }

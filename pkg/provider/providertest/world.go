@@ -42,7 +42,13 @@ type World struct {
 	// NoTypes are the types that the server cannot hold at all ("TYPE65280"):
 	// they are left out of the foreign records.
 	NoTypes []string
+
+	// Patience is how long one call may take before the suite gives it up;
+	// 0 is 10 s. Only a broken adapter uses it up.
+	Patience time.Duration
 }
+
+func (w World) patience() time.Duration { return cmp.Or(w.Patience, 10*time.Second) }
 
 // RR is one record of any type as an operator writes it.
 type RR struct {
