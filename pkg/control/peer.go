@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"os"
 	"os/user"
 	"strconv"
 
@@ -54,3 +55,7 @@ func userName(uid uint32) string {
 	}
 	return fmt.Sprintf("uid %s", id)
 }
+
+// Self is the name of the user that runs this process, for a command that works
+// without a daemon.
+func Self() string { return userName(uint32(os.Getuid())) }

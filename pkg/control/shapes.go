@@ -4,7 +4,8 @@ import "time"
 
 // Plan is the answer of plan and of reconcile.
 type Plan struct {
-	Zones []ZonePlan `json:"zones"`
+	Zones     []ZonePlan `json:"zones"`
+	Undecided []string   `json:"undecided"` // targets that could not be judged
 }
 
 // ZonePlan is one zone's plan and, for reconcile, what became of it.
@@ -192,6 +193,7 @@ type PlanRequest struct {
 	Zones    []string `json:"zones,omitempty"`    // empty means all
 	Override []string `json:"override,omitempty"` // guards to switch off; reconcile only
 	TakeOver bool     `json:"take_over,omitempty"`
+	NoWait   bool     `json:"no_wait,omitempty"` // only add; never wait until nothing is in doubt
 }
 
 // ApproveRequest is a person's yes.

@@ -86,12 +86,12 @@ func (e *Engine) boot(wall time.Time) time.Duration {
 	return e.now.Boot - max(e.now.Wall.Sub(wall), 0)
 }
 
-// Restore takes up what an earlier process left. With fresh false only what
-// persons said and what was published is taken, whatever the age; verdicts,
-// counters and holds begin anew. It is called once, before the first Step.
-func (e *Engine) Restore(state State, fresh bool) {
+// Restore takes up what an earlier process left: what persons said and what was
+// published at any age, verdicts and counters, and holds, only if asked to. It
+// is called once, before the first Step.
+func (e *Engine) Restore(state State, verdicts, holds bool) {
 	e.lost = state.Lost
-	if fresh {
+	if verdicts {
 		for id, old := range state.Targets {
 			e.restoreTarget(id, old)
 		}
@@ -99,7 +99,7 @@ func (e *Engine) Restore(state State, fresh bool) {
 	for _, old := range state.Sets {
 		i := slices.IndexFunc(e.sets, func(s *set) bool { return s.spec.Key == old.Key })
 		if i >= 0 {
-			e.restoreSet(e.sets[i], old, fresh)
+			e.restoreSet(e.sets[i], old, holds)
 		}
 	}
 }
@@ -116,7 +116,7 @@ func (e *Engine) restoreTarget(id string, old TargetState) {
 	}
 }
 
-func (e *Engine) restoreSet(s *set, old SetState, fresh bool) {
+func (e *Engine) restoreSet(s *set, old SetState, holds bool) {
 	s.adopted, s.owned, s.failback, s.published = old.Adopted, old.Owned, old.Failback, old.Published
 	for _, value := range old.Held {
 		s.held[value] = true
@@ -124,7 +124,7 @@ func (e *Engine) restoreSet(s *set, old SetState, fresh bool) {
 	for _, at := range old.Written {
 		s.written = append(s.written, e.boot(at))
 	}
-	if !fresh {
+	if !holds {
 		return
 	}
 	for value, since := range old.Usable {
