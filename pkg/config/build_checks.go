@@ -17,7 +17,7 @@ func (b *builder) buildChecks(root *item) {
 	defaults := root.at("defaults")
 	b.timing("defaults", defaults, defaults)
 	for _, it := range root.at("checks").items {
-		if it.shape == mapping {
+		if it.shape == mapping && isLabel(it.name) {
 			b.check(it, defaults)
 		}
 	}
@@ -60,8 +60,8 @@ const maxDefaultTimeout = 5 * time.Second
 // timing reads when and how often, from the check or else from the defaults.
 func (b *builder) timing(name string, it, defaults *item) *check.Spec {
 	from := func(key string) *item {
-		if it.has(key) {
-			return it.at(key)
+		if own := it.at(key); own.value != nil {
+			return own
 		}
 		return defaults.at(key)
 	}
@@ -72,7 +72,7 @@ func (b *builder) timing(name string, it, defaults *item) *check.Spec {
 	}
 	if timeout >= interval {
 		at := it.at("timeout")
-		if !it.has("timeout") {
+		if at.value == nil {
 			at = it.at("interval")
 		}
 		b.fail(at.pos, at.path(), fmt.Sprintf("the timeout, %s, has to be below the interval, %s", short(timeout), short(interval)), "an interval counts from start to start")

@@ -12,7 +12,7 @@ import (
 
 func (b *builder) buildRecords(records *item) {
 	b.cfg.Sources.Records = map[record.Key]Position{}
-	if len(records.items) == 0 && !b.opts.AllowNoRecords {
+	if len(records.items) == 0 && records.shape != mapping && !b.opts.AllowNoRecords {
 		b.fail(records.pos, "records", "expected at least one record set, got none", "without one there is nothing to steer")
 	}
 	for _, it := range records.items {

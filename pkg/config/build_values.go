@@ -37,21 +37,17 @@ func (b *builder) values(it *item, spec *steer.Spec) {
 	}
 }
 
-// entries lists the values of a list, plain ones and mappings alike.
+// entries lists the values of a list, plain ones and mappings alike, without
+// those that were refused.
 func entries(values *item) []entry {
 	var all []entry
 	for _, it := range values.each() {
-		switch it.shape {
-		case scalar:
-			all = append(all, entry{at: it})
-		case mapping:
-			e := entry{at: it.at("value")}
-			if it.has("probe") {
-				e.probe = it.at("probe")
-			}
-			if e.at.shape == scalar {
-				all = append(all, e)
-			}
+		e := entry{at: it}
+		if it.shape == mapping {
+			e.at, e.probe = it.at("value"), it.byName["probe"]
+		}
+		if e.at.value != nil {
+			all = append(all, e)
 		}
 	}
 	return all

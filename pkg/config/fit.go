@@ -55,6 +55,9 @@ func (k *kind) field(name string) *field {
 // path as the schema has it: records[].answers[].value.
 func (l *log) fit(it *item, k *kind, pattern string) {
 	it.kind = k
+	if it.refused {
+		return
+	}
 	switch {
 	case it.shape == scalar && k.parse != nil:
 		l.fitScalar(it, k)
@@ -167,17 +170,23 @@ func get[T any](it *item) T {
 
 // known is a hint: the nearest of the words, or all of them.
 func known(word string, words []string) string {
-	if near := nearest(word, words); near != "" {
-		return fmt.Sprintf("did you mean %q?", near)
-	}
-	if len(words) == 0 {
-		return ""
+	near := maybe(word, words)
+	if near != "" || len(words) == 0 {
+		return near
 	}
 	sorted := slices.Sorted(slices.Values(words))
 	if more := len(sorted) - 24; more > 0 {
 		sorted = append(sorted[:24], fmt.Sprintf("and %d more", more))
 	}
 	return "known: " + strings.Join(sorted, ", ")
+}
+
+// maybe is a hint: the nearest of the words, if one is near.
+func maybe(word string, words []string) string {
+	if near := nearest(word, words); near != "" {
+		return fmt.Sprintf("did you mean %q?", near)
+	}
+	return ""
 }
 
 // nearest is the word with the smallest edit distance, if that is small.

@@ -81,11 +81,19 @@ func choice(words ...string) *kind {
 				return s, nil
 			}
 		}
-		return nil, faultf("expected %s, got %s", word, quote(s)).advise(known(s, words))
+		return nil, faultf("expected %s, got %s", word, quote(s)).advise(maybe(s, words))
 	}}
 }
 
-func flag() *kind {
+// tsigAlgorithm takes what RFC 8945 section 6 allows, as dig and named spell it.
+func tsigAlgorithm() *kind {
+	of := choice("hmac-sha1", "hmac-sha224", "hmac-sha256", "hmac-sha384", "hmac-sha512")
+	return &kind{word: of.word, parse: func(s string) (any, *fault) {
+		return of.parse(strings.ToLower(strings.TrimSuffix(s, ".")))
+	}}
+}
+
+func boolean() *kind {
 	return &kind{word: "true | false", parse: func(s string) (any, *fault) {
 		switch s {
 		case "true":
@@ -356,7 +364,13 @@ func recordType() *kind {
 func object(fields ...field) *kind { return &kind{word: "a mapping", fields: fields} }
 
 // listOf takes a list.
-func listOf(of *kind) *kind { return &kind{word: "a list of " + of.word, elem: of} }
+func listOf(of *kind) *kind {
+	word := "a list"
+	if of.parse != nil && of.fields == nil {
+		word += ", each " + of.word
+	}
+	return &kind{word: word, elem: of}
+}
 
 // oneOrMore takes one value or a list of them.
 func oneOrMore(of *kind) *kind {

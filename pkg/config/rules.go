@@ -11,9 +11,9 @@ import (
 // crossRules checks what only shows when all record sets are seen together.
 // Each rule is linear in the number of values.
 func (b *builder) crossRules() {
-	byName := map[record.Name][]int{}
+	byName, claimed := map[record.Name][]int{}, map[record.Key]Position{}
 	for i, spec := range b.cfg.Records {
-		if b.claim(i, spec) {
+		if b.claim(i, spec, claimed) {
 			byName[spec.Key.Name] = append(byName[spec.Key.Name], i)
 		}
 	}
@@ -27,13 +27,16 @@ func (b *builder) crossRules() {
 	}
 }
 
-// claim takes a key for a record set; false when another one has it.
-func (b *builder) claim(i int, spec *steer.Spec) bool {
-	at := b.records[i].at("name")
-	if first, taken := b.cfg.Sources.Records[spec.Key]; taken {
+// claim takes a name, type and variant for a record set, whatever its zone;
+// false when another one has them.
+func (b *builder) claim(i int, spec *steer.Spec, claimed map[record.Key]Position) bool {
+	at, key := b.records[i].at("name"), spec.Key
+	key.Zone = ""
+	if first, taken := claimed[key]; taken {
 		b.fail(at.pos, at.path(), fmt.Sprintf("%s is claimed by two record sets, first at %s", spec.Key, first), "merge their answers into one of them")
 		return false
 	}
+	claimed[key] = at.pos
 	b.cfg.Sources.Records[spec.Key] = at.pos
 	return true
 }

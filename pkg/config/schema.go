@@ -61,7 +61,7 @@ var controlKeys = []field{
 
 var leaderKeys = []field{
 	{name: "lock", kind: choice("file", "zone", "etcd", "none"), def: "file", doc: "what keeps two sidesteps from writing at once: a lock file in state.dir (one host), the zone's stamp, etcd, or nothing"},
-	{name: "i_am_alone", kind: flag(), def: "false", doc: "your word that no other sidestep writes to these zones; needed for lock: none"},
+	{name: "i_am_alone", kind: boolean(), def: "false", doc: "your word that no other sidestep writes to these zones; needed for lock: none"},
 	{name: "lease", kind: duration(time.Second), def: "30s", doc: "how long a leader may believe in itself"},
 	{name: "safety", kind: autoDuration(), def: "auto", doc: "how long a new leader waits after the old lease"},
 	{name: "heartbeat", kind: duration(time.Second), def: "30s", doc: "lock: zone: how often the stamp is renewed"},
@@ -89,7 +89,7 @@ var etcdKeys = []field{
 	), doc: "needed unless loopback or insecure"},
 	{name: "user", kind: text("a user name"), doc: "who signs in"},
 	{name: "password", kind: secret(), doc: "with what"},
-	{name: "insecure", kind: flag(), def: "false", doc: "your word that a plain connection is meant"},
+	{name: "insecure", kind: boolean(), def: "false", doc: "your word that a plain connection is meant"},
 }
 
 var reconcileKeys = []field{

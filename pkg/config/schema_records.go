@@ -10,19 +10,19 @@ import (
 var zoneKeys = []field{
 	{name: "zone", kind: zoneName("a zone's name"), need: true, doc: "Unicode or A-labels, any letter case, with or without the final dot"},
 	{name: "provider", kind: choice("cloudflare", "route53", "tencentcloud", "powerdns", "rfc2136", "local"), need: true, doc: "where the zone is edited"},
-	{name: "insecure", kind: flag(), def: "false", doc: "your word that a connection without signature or encryption is meant"},
+	{name: "insecure", kind: boolean(), def: "false", doc: "your word that a connection without signature or encryption is meant"},
 	{name: "late", kind: duration(0), word: "the provider's", doc: "how long after a call was given up it may still take effect"},
 	{name: "lag", kind: duration(0), word: "the provider's", doc: "how long a list may show the past"},
 	{name: "verify", kind: object(
 		field{name: "servers", kind: listOf(hostPort(false, "53")), word: "those that the provider knows", doc: "name servers that are asked after a write; one that cannot be reached is no failure"},
-		field{name: "dns", kind: flag(), def: "true", doc: "whether name servers are asked at all"},
+		field{name: "dns", kind: boolean(), def: "true", doc: "whether name servers are asked at all"},
 	), doc: "who is asked after a write"},
 
 	{name: "server", kind: hostPort(true, "53"), of: "rfc2136", doc: "the primary server that takes updates"},
 	{name: "transfer_from", kind: hostPort(true, "53"), of: "rfc2136", word: "server", doc: "the server that the zone is transferred from"},
 	{name: "tsig", kind: object(
 		field{name: "name", kind: zoneName("a key's name"), need: true, doc: "name of the key"},
-		field{name: "algorithm", kind: choice("hmac-sha224", "hmac-sha256", "hmac-sha384", "hmac-sha512"), def: "hmac-sha256", doc: "its algorithm"},
+		field{name: "algorithm", kind: tsigAlgorithm(), def: "hmac-sha256", doc: "its algorithm"},
 		field{name: "secret", kind: secret(), need: true, doc: "the key, in base64"},
 	), of: "rfc2136", doc: "the key that signs updates and transfers; needed unless the servers are on loopback or insecure is true"},
 
@@ -69,7 +69,7 @@ var tcpKeys = append([]field{
 	{name: "port", kind: count(1, 65535), need: true, doc: "the port to connect to"},
 	{name: "send", kind: text("a text"), doc: "what is sent"},
 	{name: "expect", kind: expression(), doc: "what must come"},
-	{name: "tls", kind: flag(), def: "false", doc: "speak TLS"},
+	{name: "tls", kind: boolean(), def: "false", doc: "speak TLS"},
 }, certKeys...)
 
 var causeWords = []check.Cause{
@@ -163,7 +163,7 @@ var recordKeys = []field{
 	{name: "dr", kind: object(
 		field{name: "answers", kind: listOf(text("a value")), need: true, doc: "values that replace the others"},
 		field{name: "when", kind: label("a scenario"), doc: "while this holds"},
-		field{name: "if_none", kind: flag(), word: "true without when", doc: "when nothing else is usable"},
+		field{name: "if_none", kind: boolean(), word: "true without when", doc: "when nothing else is usable"},
 	), doc: "disaster recovery"},
 	{name: "adopt", kind: choice("ask", "auto"), word: "adopt of the file", doc: "as adopt, for this record set"},
 }

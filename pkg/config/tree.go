@@ -31,15 +31,16 @@ func (s shape) String() string {
 // item is one node of the file. tree.go makes it, fit.go adds what the schema
 // says about it.
 type item struct {
-	parent *item
-	name   string   // the key that leads here; empty for an element of a list
-	index  int      // the place among the elements of a list
-	pos    Position // of a plain value or an element itself, else of the key
-	keyPos Position // of the key
-	shape  shape
-	text   string           // of a scalar
-	items  []*item          // of a mapping or a list, in the order of the file
-	byName map[string]*item // of a mapping
+	parent  *item
+	name    string   // the key that leads here; empty for an element of a list
+	index   int      // the place among the elements of a list
+	pos     Position // of a plain value or an element itself, else of the key
+	keyPos  Position // of the key
+	shape   shape
+	text    string           // of a scalar
+	items   []*item          // of a mapping or a list, in the order of the file
+	byName  map[string]*item // of a mapping
+	refused bool             // reported already; what it would have meant cannot be told
 
 	kind  *kind  // what fit.go held it against
 	key   *field // the schema's entry of the key; nil for elements and free keys
@@ -53,10 +54,16 @@ func (it *item) path() string {
 		return ""
 	case it.name == "":
 		return it.parent.path() + "[" + strconv.Itoa(it.index) + "]"
-	case it.parent.parent == nil:
-		return it.name
 	}
-	return it.parent.path() + "." + it.name
+	return join(it.parent.path(), plainKey(it.name))
+}
+
+// plainKey quotes a key that would not be told from the rest of a message.
+func plainKey(key string) string {
+	if strings.Trim(key, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.<") != "" {
+		return quote(key)
+	}
+	return key
 }
 
 // maxFile bounds what is read: a config of a hundred thousand answers is far
@@ -179,6 +186,7 @@ func (l *log) readNode(n *yaml.Node, it *item) *item {
 
 func (l *log) refuseSurprises(n *yaml.Node, it *item) {
 	if n.Kind == yaml.AliasNode {
+		it.refused = true
 		l.fail(it.pos, it.path(), "aliases are not read", `write the value out, use defaults:, or quote a text that begins with "*"`)
 	}
 	if n.Anchor != "" {
@@ -190,7 +198,7 @@ func (l *log) refuseSurprises(n *yaml.Node, it *item) {
 }
 
 // octal is a number that YAML 1.1, YAML 1.2 and people read differently.
-var octal = regexp.MustCompile(`^[-+]?0[0-9_]+$`)
+var octal = regexp.MustCompile(`^[-+]?0[0-9]+$`)
 
 func (l *log) readScalar(n *yaml.Node, it *item) {
 	plain := n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) == 0
@@ -199,6 +207,7 @@ func (l *log) readScalar(n *yaml.Node, it *item) {
 	}
 	it.shape, it.text = scalar, n.Value
 	if plain && octal.MatchString(n.Value) {
+		it.refused = true
 		l.fail(it.pos, it.path(), "a number with a leading zero is octal to some programs", "remove the zero, or quote it when it is a text")
 	}
 }

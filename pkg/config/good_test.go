@@ -1,0 +1,302 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"sidestep/pkg/check"
+	"sidestep/pkg/provider"
+	"sidestep/pkg/record"
+	"sidestep/pkg/steer"
+)
+
+// wealthy is the world of tests that need secrets: every variable is set.
+func wealthy() Options {
+	opts := world()
+	opts.Getenv = func(name string) string { return "MARKER-" + name }
+	return opts
+}
+
+func mustParse(t *testing.T, file, text string, opts Options) *Config {
+	t.Helper()
+	c, err := Parse(file, []byte(text), opts)
+	if err != nil {
+		t.Fatalf("Parse:\n%v", err)
+	}
+	return c
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// parts are the comparers of what cmp cannot look into.
+var parts = cmp.Options{
+	cmp.Comparer(func(a, b provider.Secret) bool { return a.Reveal() == b.Reveal() }),
+	cmp.Comparer(func(a, b netip.Addr) bool { return a == b }),
+	cmp.Comparer(func(a, b *regexp.Regexp) bool { return fmt.Sprint(a) == fmt.Sprint(b) }),
+}
+
+// apartFromPlace compares what Show promises to keep.
+var apartFromPlace = cmp.Options{
+	cmpopts.IgnoreFields(Config{}, "Sources", "Warnings"),
+	cmpopts.IgnoreFields(Zone{}, "Position"),
+	cmpopts.IgnoreFields(check.Header{}, "Value"),
+	cmpopts.EquateEmpty(),
+	cmp.Comparer(func(a, b provider.Secret) bool { return a.Empty() == b.Empty() }),
+	parts[1:],
+}
+
+func TestEveryKeyReachesTheConfig(t *testing.T) {
+	got := mustParse(t, "full.yaml", read(t, "testdata/good/full.yaml"), wealthy())
+	at := func(line, column int) Position { return Position{"full.yaml", line, column} }
+	want := &Config{
+		File:      "full.yaml",
+		Node:      Node{Name: "mon-1", Vantage: "eu-west"},
+		State:     State{Dir: "/etc/sidestep/state", MaxAge: 20 * time.Minute},
+		Control:   Control{Socket: "/etc/sidestep/control.sock"},
+		Leader:    Leader{Lock: LockNone, IAmAlone: true},
+		Reconcile: Reconcile{Debounce: 2 * time.Second, Every: 6 * time.Minute, RetryBase: 2 * time.Second, RetryMax: 40 * time.Second},
+		Guard:     Guard{MaxChanges: 7, MaxWrites: MaxWrites{Count: 8, Window: 11 * time.Minute}},
+		Adopt:     AdoptAuto,
+		Zones:     fullZones(at),
+		Checks: map[string]*check.Spec{
+			"web": {
+				Name: "web", Kind: check.KindHTTP,
+				HTTP: &check.HTTP{
+					Scheme: "https", Host: "www.example.com", Port: 8443, Authority: "www.example.com:8443", Path: "/healthz?full=1",
+					Method:    "POST",
+					Headers:   []check.Header{{Name: "Authorization", Value: "MARKER-TOKEN"}, {Name: "X-Probe", Value: "1"}},
+					Status:    []check.StatusRange{{Low: 200, High: 299}, {Low: 301, High: 301}, {Low: 400, High: 404}},
+					Body:      regexp.MustCompile("ok|fine"),
+					JSON:      map[string]string{"status": "ok", "data.count": "010x", "yes": "true", "empty": ""},
+					BodyLimit: 1 << 20,
+				},
+				Interval: 10 * time.Second, Timeout: 4 * time.Second, Fall: 1, Rise: 2,
+				Source: netip.MustParseAddr("198.51.100.7"),
+			},
+			"ssh": {Name: "ssh", Kind: check.KindTCP, TCP: &check.TCP{Port: 22}, Interval: 20 * time.Second, Timeout: 3 * time.Second, Fall: 4, Rise: 5},
+		},
+		Records: fullRecords(),
+		Sources: Sources{
+			Checks: map[string]Position{"web": at(28, 3), "ssh": at(42, 3)},
+			Records: map[record.Key]Position{
+				fullRecords()[0].Key: at(44, 11),
+				fullRecords()[1].Key: at(58, 11),
+				fullRecords()[2].Key: at(63, 11),
+			},
+		},
+	}
+	if diff := cmp.Diff(want, got, parts, cmpopts.IgnoreFields(Config{}, "Warnings")); diff != "" {
+		t.Errorf("Parse (-want +got):\n%s", diff)
+	}
+}
+
+func fullZones(at func(int, int) Position) []Zone {
+	return []Zone{
+		{
+			Name: "example.com.", Provider: "rfc2136", Position: at(11, 5),
+			Verify: Verify{Servers: []string{"192.0.2.54:53", "[2001:db8::54]:5354"}},
+			Settings: provider.Settings{
+				Zone: "example.com.",
+				Options: map[string]string{
+					"server": "192.0.2.53:53", "transfer_from": "[2001:db8::53]:5353",
+					"tsig.name": "key.example.", "tsig.algorithm": "hmac-sha512",
+				},
+				Secrets: map[string]provider.Secret{"tsig.secret": provider.NewSecret("MARKER-TSIG")},
+				Late:    90 * time.Second, Lag: 1500 * time.Millisecond,
+			},
+		},
+		{
+			Name: "xn--bcher-kva.example.", Provider: "local", Position: at(19, 5), Verify: Verify{DNS: true},
+			Settings: provider.Settings{
+				Zone:    "xn--bcher-kva.example.",
+				Options: map[string]string{"file": "/etc/sidestep/buecher.zone", "listen": "127.0.0.1:5300"},
+				Secrets: map[string]provider.Secret{},
+			},
+		},
+		{
+			Name: "plain.example.", Provider: "rfc2136", Position: at(23, 5), Verify: Verify{DNS: true},
+			Settings: provider.Settings{
+				Zone:     "plain.example.",
+				Options:  map[string]string{"server": "ns.plain.example:53", "transfer_from": "ns.plain.example:53"},
+				Secrets:  map[string]provider.Secret{},
+				Insecure: true,
+			},
+		},
+	}
+}
+
+func fullRecords() []*steer.Spec {
+	return []*steer.Spec{
+		{
+			Key: record.Key{Zone: "example.com.", Name: "www.example.com.", Type: record.A},
+			TTL: time.Minute, Policy: steer.Priority, MaxLive: 2, MinLive: 2, OnAllDown: steer.Fallback,
+			Failback: steer.Failback{Manual: true, Hold: 7 * time.Minute},
+			Answers:  []steer.Answer{{Value: "203.0.113.10", Probe: "203.0.113.10"}, {Value: "203.0.113.20", Probe: "10.1.0.20"}},
+			Checks:   []string{"web", "ssh"}, Fallback: []string{"203.0.113.80"}, AskFirst: true,
+		},
+		{
+			Key:    record.Key{Zone: "xn--bcher-kva.example.", Name: "xn--strae-oqa.xn--bcher-kva.example.", Type: record.AAAA},
+			Policy: steer.All, MinLive: 1, OnAllDown: steer.Open,
+			Answers: []steer.Answer{{Value: "2001:db8::10", Probe: "2001:db8::10"}, {Value: "2001:db8::11", Probe: "2001:db8::11"}},
+			Checks:  []string{"ssh"},
+		},
+		{
+			Key:    record.Key{Zone: "plain.example.", Name: "alias.plain.example.", Type: record.CNAME},
+			Policy: steer.Priority, MaxLive: 1, MinLive: 1, OnAllDown: steer.Keep, Failback: steer.Failback{Hold: 5 * time.Minute},
+			Answers: []steer.Answer{{Value: "lb.example.net.", Probe: "203.0.113.99"}},
+			Checks:  []string{"ssh"},
+		},
+	}
+}
+
+// small is the least that a config needs.
+const small = `
+zones: [{zone: example.com, provider: local, file: example.com.zone}]
+checks: {web: {http: {url: "http://www.example.com"}}}
+records: [{name: www.example.com, check: web, answers: [192.0.2.1, 192.0.2.2]}]
+`
+
+func TestDefaults(t *testing.T) {
+	got := mustParse(t, "/x/small.yaml", small, world())
+	want := &Config{
+		File:      "/x/small.yaml",
+		Node:      Node{Name: "mon-1", Vantage: "mon-1"},
+		State:     State{Dir: "/var/lib/sidestep", MaxAge: 15 * time.Minute},
+		Control:   Control{Socket: "/run/sidestep/control.sock"},
+		Leader:    Leader{Lock: LockFile},
+		Reconcile: Reconcile{Debounce: time.Second, Every: 5 * time.Minute, RetryBase: time.Second, RetryMax: 30 * time.Second},
+		Guard:     Guard{MaxWrites: MaxWrites{Count: 6, Window: 10 * time.Minute}},
+		Adopt:     AdoptAsk,
+		Zones: []Zone{{
+			Name: "example.com.", Provider: "local", Verify: Verify{DNS: true},
+			Settings: provider.Settings{Zone: "example.com.", Options: map[string]string{"file": "/etc/sidestep/example.com.zone"}},
+		}},
+		Checks: map[string]*check.Spec{"web": {
+			Name: "web", Kind: check.KindHTTP, Interval: 10 * time.Second, Timeout: 5 * time.Second, Fall: 3, Rise: 3,
+			HTTP: &check.HTTP{
+				Scheme: "http", Host: "www.example.com", Port: 80, Authority: "www.example.com", Path: "/",
+				Method: "GET", Status: []check.StatusRange{{Low: 200, High: 299}}, BodyLimit: 64 << 10,
+			},
+		}},
+		Records: []*steer.Spec{{
+			Key:    record.Key{Zone: "example.com.", Name: "www.example.com.", Type: record.A},
+			Policy: steer.All, MinLive: 1, OnAllDown: steer.Keep, AskFirst: true, Checks: []string{"web"},
+			Answers: []steer.Answer{{Value: "192.0.2.1", Probe: "192.0.2.1"}, {Value: "192.0.2.2", Probe: "192.0.2.2"}},
+		}},
+	}
+	if diff := cmp.Diff(want, got, apartFromPlace); diff != "" {
+		t.Errorf("Parse (-want +got):\n%s", diff)
+	}
+	if got.Zone("example.com.") != &got.Zones[0] || got.Zone("example.net.") != nil {
+		t.Errorf("Zone does not find what is there, or finds what is not")
+	}
+}
+
+func TestShowAndWarningsOfGoodConfigs(t *testing.T) {
+	paths, err := filepath.Glob("testdata/good/*.yaml")
+	if err != nil || len(paths) < 2 {
+		t.Fatalf("found %d good configs, %v", len(paths), err)
+	}
+	for _, path := range paths {
+		name := filepath.Base(path)
+		t.Run(name, func(t *testing.T) {
+			c := mustParse(t, name, read(t, path), wealthy())
+			text := string(c.Show())
+			if strings.Contains(text, "MARKER") {
+				t.Errorf("Show shows a secret:\n%s", text)
+			}
+			for _, w := range c.Warnings {
+				text += "# " + w.String() + "\n"
+			}
+			golden(t, strings.TrimSuffix(path, ".yaml")+".want", text)
+			checkRoundTrip(t, c)
+		})
+	}
+}
+
+func checkRoundTrip(t *testing.T, c *Config) {
+	t.Helper()
+	again, err := Parse(c.File, c.Show(), world())
+	if err != nil {
+		t.Fatalf("Parse(Show()):\n%v\n%s", err, c.Show())
+	}
+	if diff := cmp.Diff(c, again, apartFromPlace); diff != "" {
+		t.Errorf("Parse(Show()) (-want +got):\n%s", diff)
+	}
+}
+
+func TestTimeoutFollowsTheInterval(t *testing.T) {
+	for _, test := range []struct {
+		defaults, check   string
+		interval, timeout time.Duration
+	}{
+		{"{}", "interval: 4s", 4 * time.Second, 2 * time.Second},
+		{"{}", "interval: 60", time.Minute, 5 * time.Second},
+		{"{interval: 2}", "fall: 1", 2 * time.Second, time.Second},
+		{"{interval: 30s, timeout: 9s}", "fall: 1", 30 * time.Second, 9 * time.Second},
+		{"{interval: 30s, timeout: 9s}", "timeout: 2.5", 30 * time.Second, 2500 * time.Millisecond},
+		{"{}", "interval: 0.1", 100 * time.Millisecond, 50 * time.Millisecond},
+	} {
+		text := fmt.Sprintf("defaults: %s\nchecks: {c: {tcp: {port: 22}, %s}}\nzones: [{zone: a.example, provider: local, file: /z}]\n"+
+			"records: [{name: a.example, check: c, answers: [192.0.2.1]}]\n", test.defaults, test.check)
+		c := mustParse(t, "t.yaml", text, world())
+		if got := c.Checks["c"]; got.Interval != test.interval || got.Timeout != test.timeout {
+			t.Errorf("defaults %s, check {%s}: interval %s, timeout %s, want %s, %s", test.defaults, test.check, got.Interval, got.Timeout, test.interval, test.timeout)
+		}
+	}
+}
+
+func TestATimeoutOfTheDefaultsMayBeTooLongForACheck(t *testing.T) {
+	text := strings.Replace(small, "}}}", "}, interval: 3s}}", 1) + "defaults: {timeout: 4s}\n"
+	_, err := Parse("t.yaml", []byte(text), world())
+	want := "t.yaml:3:65: checks.web.interval: the timeout, 4s, has to be below the interval, 3s; an interval counts from start to start"
+	if err == nil || err.Error() != want {
+		t.Errorf("Parse = %v, want %s", err, want)
+	}
+}
+
+func TestAConfigForTheZonesAlone(t *testing.T) {
+	opts := world()
+	opts.AllowNoRecords = true
+	c := mustParse(t, "z.yaml", "zones: [{zone: example.com, provider: local, file: /z}]\n", opts)
+	if len(c.Zones) != 1 || len(c.Records) != 0 {
+		t.Errorf("got %d zones and %d records, want 1 and 0", len(c.Zones), len(c.Records))
+	}
+	if _, err := Parse("z.yaml", c.Show(), opts); err != nil {
+		t.Errorf("Parse(Show()):\n%v", err)
+	}
+}
+
+func TestHostNameThatIsNoNodeName(t *testing.T) {
+	opts := world()
+	opts.Hostname = func() (string, error) { return "(none)", nil }
+	_, err := Parse("t.yaml", []byte(small), opts)
+	want := `t.yaml: node.name: the host name "(none)" cannot be the node's name; give node: {name: …}`
+	if err == nil || err.Error() != want {
+		t.Errorf("Parse = %v, want %s", err, want)
+	}
+	opts.Hostname = func() (string, error) { return "", errors.New("no name") }
+	if _, err := Parse("t.yaml", []byte(small), opts); err == nil {
+		t.Error("Parse accepted a host without a name")
+	}
+	if _, err := Parse("t.yaml", []byte(small+"node: {name: given}\n"), opts); err != nil {
+		t.Errorf("Parse = %v, want no error when the name is given", err)
+	}
+}
