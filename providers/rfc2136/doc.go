@@ -1,0 +1,35 @@
+// Package rfc2136 edits a zone on any name server that speaks the protocol of
+// RFC 2136 (dynamic update) and RFC 5936 (zone transfer), signed with TSIG (RFC
+// 8945): BIND, Knot, PowerDNS with DNSUPDATE, Windows, and many others.
+//
+// It lists by AXFR over TCP and believes a transfer only when it begins and
+// ends with the same SOA and every signature in it is good. It writes one
+// UPDATE over TCP, whose prerequisites say what the list said: the stamp, the
+// whole record set, the whole set of parked copies, and the SOA. The server
+// compares them and applies the update in one step, so that a write from a
+// list that is no longer true is refused whole. The SOA is needed because
+// prerequisites do not compare TTLs (RFC 2136 section 2.4): without it a TTL
+// that was changed by hand would be lost. It is left out where the caller says
+// that the zone's serial never holds still.
+//
+// There is no paused state in the DNS: a paused value is a readable TXT copy
+// below the name, written in the same update that takes the record out.
+//
+// The signature's fudge is small, ten seconds, because it is what bounds a
+// late update: the server refuses an older message with BADTIME. A clock that
+// is wrong by more than that is found by the first list.
+//
+// The package reads rdata as bytes and not through a library's presentation
+// form, so that a TXT record is what it is on the wire, a record that nobody
+// can parse cannot fail the list, and a prerequisite repeats exactly what the
+// server sent. It never deletes anything that it has not put elsewhere in the
+// same message, never sends an update twice, and touches no name beside the
+// record set, its parked copies and the stamp.
+//
+// The four interfaces of libdns are implemented too, for other programs; they
+// obey libdns's contract, in which there is neither stamp nor pause, and
+// sidestep's own writes never go through them.
+//
+// rfc2136test starts real servers for tests. The contract is in pkg/provider,
+// the only caller of the writes is pkg/reconcile.
+package rfc2136
