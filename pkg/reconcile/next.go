@@ -46,6 +46,11 @@ func nextStep(s plan.Set, promises provider.Promises, doubt *doubts, now time.Du
 	if at := doubt.listedUntil(); !promises.Fenced && now < at {
 		return step{wait: at, why: "the last write may not be in the list yet"}
 	}
+	if len(add) > 0 {
+		if first := addStep(s, add, promises, doubt, now); len(first.add) < len(add) {
+			return first
+		}
+	}
 	next := step{add: add, away: away, survivors: survivors(s, doubt, now)}
 	if promises.OneByOne {
 		next.away = away[:1]
