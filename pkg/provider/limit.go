@@ -18,9 +18,10 @@ type Limiter struct {
 }
 
 // NewLimiter allows perSecond calls on the long run and burst at once, of
-// which reserve are kept for writes.
+// which reserve are kept for writes; of a burst at least one is left to reads,
+// which could not be sent at all otherwise.
 func NewLimiter(perSecond float64, burst, reserve int) *Limiter {
-	return &Limiter{bucket: rate.NewLimiter(rate.Limit(perSecond), burst), reserve: reserve}
+	return &Limiter{bucket: rate.NewLimiter(rate.Limit(perSecond), burst), reserve: min(reserve, burst-1)}
 }
 
 // Read waits until a read may be sent.
