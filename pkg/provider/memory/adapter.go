@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -13,6 +14,9 @@ import (
 
 // stampTTL is the TTL of the stamp and of parked copies.
 const stampTTL = 60 * time.Second
+
+// defaultCall is the deadline of a call where the options give none.
+const defaultCall = 10 * time.Second
 
 // adapter is one node's way to a zone.
 type adapter struct {
@@ -57,7 +61,7 @@ func classOf(c Class) class {
 func (a *adapter) Promises() provider.Promises {
 	p := a.class.promises()
 	o := a.zone.options
-	p.Late, p.Lag, p.Call = o.Late, o.Lag, o.Call
+	p.Late, p.Lag, p.Call = o.Late, o.Lag, cmp.Or(o.Call, defaultCall)
 	p.Fenced = o.Class.Fenced() && !a.unfenced.Load()
 	return p
 }

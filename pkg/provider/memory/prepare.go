@@ -39,7 +39,7 @@ func (a *adapter) fits(op Op, call provider.Call, refuse refusal) error {
 	switch {
 	case op == OpAdd && len(call.Away) > 0:
 		return refuse(provider.Permanent, "expected adds only, got take-aways")
-	case op == OpTakeAway && len(call.Add) > 0 && !p.Atomic:
+	case op == OpTakeAway && len(call.Add) > 0 && !p.Together:
 		return refuse(provider.Permanent, "expected take-aways only, got adds: no call does both here")
 	case op == OpTakeAway && len(call.Away) != 1 && p.OneByOne:
 		return refuse(provider.Permanent, "expected one take-away, got %d: there is no transaction here", len(call.Away))

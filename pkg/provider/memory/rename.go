@@ -12,7 +12,7 @@ import (
 type renameClass struct{}
 
 func (renameClass) promises() provider.Promises {
-	return provider.Promises{Pause: provider.PauseRename, Single: true}
+	return provider.Promises{Pause: provider.PauseRename, Atomic: true, Single: true}
 }
 
 func (c renameClass) add(w *work) ([]change, error)      { return c.batch(w, w.call.Add) }

@@ -10,7 +10,7 @@ import (
 type exactClass struct{}
 
 func (exactClass) promises() provider.Promises {
-	return provider.Promises{Pause: provider.PauseParked, Atomic: true, Whole: true, Single: true}
+	return provider.Promises{Pause: provider.PauseParked, Atomic: true, Together: true, Whole: true, Single: true}
 }
 
 func (c exactClass) add(w *work) ([]change, error)      { return c.write(w) }
@@ -45,7 +45,7 @@ func (w *work) unchanged(s *state, ttls bool) error {
 type prerequisitesClass struct{}
 
 func (prerequisitesClass) promises() provider.Promises {
-	return provider.Promises{Pause: provider.PauseParked, Atomic: true, Whole: true, Single: true}
+	return provider.Promises{Pause: provider.PauseParked, Atomic: true, Together: true, Whole: true, Single: true}
 }
 
 func (c prerequisitesClass) add(w *work) ([]change, error)      { return c.write(w) }
@@ -75,7 +75,7 @@ func (prerequisitesClass) write(w *work) ([]change, error) {
 type wholeClass struct{}
 
 func (wholeClass) promises() provider.Promises {
-	return provider.Promises{Pause: provider.PauseNative, Atomic: true, Whole: true, Single: true}
+	return provider.Promises{Pause: provider.PauseNative, Atomic: true, Together: true, Whole: true, Single: true}
 }
 
 func (c wholeClass) add(w *work) ([]change, error)      { return c.write(w) }

@@ -3,7 +3,6 @@ package memory
 import (
 	"slices"
 	"strconv"
-	"strings"
 
 	"sidestep/pkg/provider"
 	"sidestep/pkg/record"
@@ -56,38 +55,7 @@ func (z *Zone) readText(r Record, out *provider.Snapshot, sets map[record.Key]*r
 		merge(sets, key, record.Answer{Value: parkedCopy.Value, TTL: parkedCopy.TTL, Weight: 1, Paused: true})
 		return
 	}
-	if owner, found := externalOwner(r.Value); found {
-		for _, name := range claimedNames(r.name) {
-			out.Owners = append(out.Owners, provider.Owner{Name: name, Owner: owner})
-		}
-	}
-}
-
-// externalOwner reads a text of external-dns' TXT registry.
-func externalOwner(value string) (string, bool) {
-	heritage, owner := "", ""
-	for part := range strings.SplitSeq(strings.Trim(value, `"`), ",") {
-		key, content, _ := strings.Cut(part, "=")
-		switch key {
-		case "heritage":
-			heritage = content
-		case "external-dns/owner":
-			owner = content
-		}
-	}
-	return "external-dns/" + owner, heritage == "external-dns"
-}
-
-// claimedNames are the names that a registry record may speak for: its own, in
-// the old form, and without the type that the new form puts in front.
-func claimedNames(name record.Name) []record.Name {
-	names := []record.Name{name}
-	for _, prefix := range []string{"a-", "aaaa-", "cname-"} {
-		if rest, found := strings.CutPrefix(string(name), prefix); found {
-			names = append(names, record.Name(rest))
-		}
-	}
-	return names
+	out.Owners = append(out.Owners, provider.ParseOwners(r.name, r.Value)...)
 }
 
 // readAnswer reads an address or an alias, live or out of the answer.

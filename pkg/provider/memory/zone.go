@@ -40,7 +40,8 @@ type Options struct {
 	Class Class
 
 	// Late, Lag and Call are what the adapter promises. Lists lag only as far as
-	// Behind or a fault says, and a call is late only by a fault.
+	// Behind or a fault says, and a call is late only by a fault. Call is 10 s
+	// when it is 0.
 	Late, Lag, Call time.Duration
 
 	// Now is the time since some start, and makes Behind and the end of Late

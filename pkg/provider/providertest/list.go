@@ -12,6 +12,7 @@ import (
 
 func listCases() []Case {
 	return []Case{
+		{"promises/consistent", "the promises agree with each other and give every call a deadline", nil, promisesAgree},
 		{"list/empty-zone", "a zone without answers lists none, and no stamp", nil, listsEmptyZone},
 		{"list/complete", "the list has every A, AAAA and CNAME value, the apex's and wildcards' included", nil, listsComplete},
 		{"list/sorted", "sets are sorted by key and answers by value, so that Find works", nil, listsSorted},
@@ -23,6 +24,22 @@ func listCases() []Case {
 		{"list/delegations", "delegations below the apex are listed, the zone's own name servers are not", nil, listsDelegations},
 		{"list/strange-stamp", "a stamp that cannot be read is still listed, with its text", nil, listsStrangeStamp},
 		{"list/parallel", "List may be called by several goroutines at once", nil, listsParallel},
+	}
+}
+
+func promisesAgree(e *env) {
+	p := e.promises()
+	switch {
+	case p.Call <= 0:
+		e.Errorf("Promises.Call: expected the deadline of a call, got %v", p.Call)
+	case p.Late < 0 || p.Lag < 0:
+		e.Errorf("Promises.Late and Lag: expected no negative time, got %v and %v", p.Late, p.Lag)
+	case p.Together && !p.Atomic:
+		e.Errorf("Promises.Together holds without Atomic")
+	case p.Atomic && p.OneByOne:
+		e.Errorf("Promises.Atomic and OneByOne hold at once")
+	case !slices.Contains([]provider.Pause{provider.PauseNative, provider.PauseRename, provider.PauseParked}, p.Pause):
+		e.Errorf("Promises.Pause: got %q, which is no form of a pause", p.Pause)
 	}
 }
 

@@ -21,7 +21,7 @@ func writeCases() []Case {
 		{"weight/set", "a weight is set and keeps everything else", func(p provider.Promises) bool { return p.Weights }, setsWeight},
 		{"swap/cname", "a single-valued type is switched in place, the old value kept, and switched back", single, swapsCNAME},
 		{"swap/refused", "where it is not promised, a change of a single-valued type is refused for good", func(p provider.Promises) bool { return !p.Single }, refusesCNAME},
-		{"atomic/both", "one call adds and takes away", func(p provider.Promises) bool { return p.Atomic }, addsAndTakesAway},
+		{"together/both", "one call adds and takes away, and may so replace the only value", func(p provider.Promises) bool { return p.Together }, addsAndTakesAway},
 	}
 }
 
