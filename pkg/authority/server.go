@@ -177,19 +177,23 @@ func (s *Server) release() {
 }
 
 // part is the server of one transport. It can only be stopped once it has
-// started, which is what the channel is for.
+// started, and may fail before that, which is what the channels are for.
 type part struct {
 	server  *dns.Server
 	started chan struct{}
+	ended   chan struct{}
 }
 
 func newPart(server *dns.Server) *part {
-	p := &part{server: server, started: make(chan struct{})}
+	p := &part{server: server, started: make(chan struct{}), ended: make(chan struct{})}
 	server.NotifyStartedFunc = func() { close(p.started) }
 	return p
 }
 
-func (p *part) run() error { return p.server.ActivateAndServe() }
+func (p *part) run() error {
+	defer close(p.ended)
+	return p.server.ActivateAndServe()
+}
 
 // stop ends both parts: answers under way get a moment, connections that need
 // longer are cut.
@@ -199,10 +203,10 @@ func stop(parts []*part, tcp *listener) {
 	for _, p := range parts {
 		select {
 		case <-p.started:
-			// The errors are "not started", of a part that has failed, and the end
-			// of the grace, which cutting the connections answers.
+			// The errors are that it has ended already, and that the grace is over,
+			// which cutting the connections answers.
 			_ = p.server.ShutdownContext(ctx)
-		case <-ctx.Done():
+		case <-p.ended:
 		}
 	}
 	tcp.cut()
@@ -218,6 +222,9 @@ func (s *Server) handle(w dns.ResponseWriter, req *dns.Msg) {
 	}
 	if err != nil {
 		s.log.Debug("answer not sent", "client", w.RemoteAddr().String(), "err", err)
+		// Half a message may have left: what followed on this connection could
+		// not be read. That it is closed already is fine.
+		_ = w.Close()
 	}
 }
 

@@ -428,15 +428,22 @@ func TestListenFindsAPortForBoth(t *testing.T) {
 }
 
 func TestServeReportsALostSocket(t *testing.T) {
-	s := New(Options{})
-	if err := s.Listen("127.0.0.1:0"); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.udp.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Serve(t.Context()); err == nil || !strings.Contains(err.Error(), "socket closed") {
-		t.Errorf("error %v, want one about the socket", err)
+	for name, lose := range map[string]func(*Server) error{
+		"udp": func(s *Server) error { return s.udp.Close() },
+		"tcp": func(s *Server) error { return s.tcp.Close() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := New(Options{})
+			if err := s.Listen("127.0.0.1:0"); err != nil {
+				t.Fatal(err)
+			}
+			if err := lose(s); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Serve(t.Context()); err == nil || !strings.Contains(err.Error(), "socket closed") {
+				t.Errorf("error %v, want one about the socket", err)
+			}
+		})
 	}
 }
 
