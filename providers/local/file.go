@@ -1,0 +1,268 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"sidestep/pkg/provider"
+)
+
+const (
+	maxFile  = 64 << 20 // octets of a zone file that are read
+	settling = 50 * time.Millisecond
+	lockPoll = 5 * time.Millisecond
+
+	lockSuffix = ".sidestep.lock"
+	tempSuffix = ".sidestep.tmp"
+)
+
+// identity tells one state of a file from the next: a rename changes the
+// inode, a write in place the time or the size.
+type identity struct {
+	device, inode uint64
+	size, mtime   int64
+}
+
+func identityOf(info fs.FileInfo) identity {
+	id := identity{size: info.Size(), mtime: info.ModTime().UnixNano()}
+	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
+		id.device, id.inode = uint64(stat.Dev), stat.Ino //nolint:unconvert // not an uint64 on every system
+	}
+	return id
+}
+
+// source is a zone file as it was read.
+type source struct {
+	path string // of the file itself, symbolic links followed
+	text string
+	info fs.FileInfo
+	id   identity
+}
+
+// readFile reads a file whole. One that was written in this moment, by others
+// than known, is looked at again a little later and read only once it holds
+// still: an editor that truncates and writes would show half a zone.
+func readFile(ctx context.Context, path string, known identity) (source, error) {
+	for {
+		src, err := readOnce(path)
+		if err != nil {
+			return source{}, err
+		}
+		age := time.Since(src.info.ModTime())
+		if src.id == known || age >= settling {
+			return src, nil
+		}
+		if err := sleep(ctx, settling); err != nil {
+			return source{}, failf(provider.Retryable, "wait for the file to hold still: %w", err)
+		}
+		if info, err := os.Stat(src.path); err == nil && identityOf(info) == src.id {
+			return src, nil
+		}
+	}
+}
+
+func readOnce(path string) (source, error) {
+	target, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return source{}, classed(err)
+	}
+	file, err := os.OpenFile(target, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe must not hang
+	if err != nil {
+		return source{}, classed(err)
+	}
+	defer func() { _ = file.Close() }() // read only: nothing can be lost
+	before, err := file.Stat()
+	if err != nil {
+		return source{}, classed(err)
+	}
+	if !before.Mode().IsRegular() {
+		return source{}, failf(provider.Permanent, "%s: expected a regular file, got %s", target, before.Mode().Type())
+	}
+	text, err := io.ReadAll(io.LimitReader(file, maxFile+1))
+	if err != nil {
+		return source{}, classed(err)
+	}
+	if len(text) > maxFile {
+		return source{}, failf(provider.Permanent, "%s: more than the %d octets that a zone file may have", target, maxFile)
+	}
+	after, err := file.Stat()
+	if err != nil {
+		return source{}, classed(err)
+	}
+	if identityOf(before) != identityOf(after) || int64(len(text)) != after.Size() {
+		return source{}, failf(provider.Retryable, "%s: changed while it was read", target)
+	}
+	return source{target, string(text), after, identityOf(after)}, nil
+}
+
+// openLocked reads a file and keeps every other writer out that knows of the
+// lock, until unlock. The lock is a file of its own beside it, because the zone
+// file is replaced by each write; it stays, for removing it would let two in.
+func openLocked(ctx context.Context, path string, known identity) (src source, unlock func(), err error) {
+	target, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return source{}, nil, classed(err)
+	}
+	unlock, err = lock(ctx, target+lockSuffix)
+	if err != nil {
+		return source{}, nil, err
+	}
+	src, err = readFile(ctx, path, known)
+	if err == nil && src.path != target {
+		err = failf(provider.Retryable, "%s now leads to %s, not to %s", path, src.path, target)
+	}
+	if err != nil {
+		unlock()
+		return source{}, nil, err
+	}
+	return src, unlock, nil
+}
+
+func lock(ctx context.Context, path string) (unlock func(), err error) {
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return nil, classed(err)
+	}
+	for {
+		err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if err == nil {
+			return func() { _ = file.Close() }, nil // closing is what unlocks; nothing was written
+		}
+		if !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.EINTR) {
+			return nil, errors.Join(classed(fmt.Errorf("lock %s: %w", file.Name(), err)), file.Close())
+		}
+		if err := sleep(ctx, lockPoll); err != nil {
+			return nil, errors.Join(failf(provider.Retryable, "wait for the lock %s: %w", file.Name(), err), file.Close())
+		}
+	}
+}
+
+// replaceFile puts a text in the place of what src read, in one step, with the
+// same mode and owner. Until the rename nothing has happened; after it only the
+// directory's own durability can be in doubt.
+func replaceFile(ctx context.Context, src source, text string) (identity, error) {
+	temp := src.path + tempSuffix
+	info, err := writeTemp(temp, text, src.info)
+	if err == nil {
+		err = unmoved(ctx, src)
+	}
+	if err == nil {
+		err = os.Rename(temp, src.path)
+	}
+	if err != nil {
+		if left := os.Remove(temp); left != nil && !errors.Is(left, fs.ErrNotExist) {
+			err = errors.Join(err, left)
+		}
+		return identity{}, classed(err)
+	}
+	if err := syncDir(filepath.Dir(src.path)); err != nil {
+		return identity{}, failf(provider.Ambiguous, "make the new file durable: %w", err)
+	}
+	return identityOf(info), nil
+}
+
+// unmoved sees that nobody without the lock has touched the file meanwhile.
+func unmoved(ctx context.Context, src source) error {
+	if err := ctx.Err(); err != nil {
+		return failf(provider.Retryable, "the call's time is up before anything was written: %w", err)
+	}
+	info, err := os.Stat(src.path)
+	if err != nil {
+		return err
+	}
+	if identityOf(info) != src.id {
+		return failf(provider.Conflict, "somebody has changed the file while it was being edited")
+	}
+	return nil
+}
+
+// writeTemp writes the new file beside the old one. Its name is always the same
+// one: the lock is held, and what a killed writer left is cleaned up by the next.
+func writeTemp(temp, text string, like fs.FileInfo) (fs.FileInfo, error) {
+	if err := os.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	file, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	info, err := fillTemp(file, text, like)
+	return info, errors.Join(err, file.Close())
+}
+
+func fillTemp(file *os.File, text string, like fs.FileInfo) (fs.FileInfo, error) {
+	if _, err := io.WriteString(file, text); err != nil {
+		return nil, err
+	}
+	if err := takeOwner(file, like); err != nil {
+		return nil, err
+	}
+	if err := file.Chmod(like.Mode().Perm()); err != nil {
+		return nil, err
+	}
+	if err := file.Sync(); err != nil {
+		return nil, err
+	}
+	return file.Stat()
+}
+
+// takeOwner gives the new file the owner of the old one, without which a name
+// server might no longer be able to read it.
+func takeOwner(file *os.File, like fs.FileInfo) error {
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	want, ok1 := like.Sys().(*syscall.Stat_t)
+	got, ok2 := info.Sys().(*syscall.Stat_t)
+	if !ok1 || !ok2 || want.Uid == got.Uid && want.Gid == got.Gid {
+		return nil
+	}
+	if err := file.Chown(int(want.Uid), int(want.Gid)); err != nil {
+		return fmt.Errorf("keep the file's owner %d:%d (run as that user, or give the file to this one): %w", want.Uid, want.Gid, err)
+	}
+	return nil
+}
+
+func syncDir(path string) error {
+	dir, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
+
+// classed sorts an error of the file system, before which nothing has happened:
+// what only a person can mend from what may be over in a moment.
+func classed(err error) error {
+	if _, known := errors.AsType[*fault](err); known {
+		return err
+	}
+	class := provider.Retryable
+	for _, lasting := range []error{fs.ErrNotExist, fs.ErrPermission, syscall.EROFS, syscall.ENOTDIR, syscall.ELOOP, syscall.EBUSY} {
+		if errors.Is(err, lasting) {
+			class = provider.Permanent
+		}
+	}
+	return failf(class, "%w", err)
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}

@@ -1,0 +1,16 @@
+package providers
+
+import (
+	"sidestep/pkg/provider"
+	"sidestep/providers/local"
+	"sidestep/providers/rfc2136"
+)
+
+// Registry maps each provider's name in the config to its constructor. The map
+// is the caller's own.
+func Registry() provider.Registry {
+	return provider.Registry{
+		"local":   local.New,
+		"rfc2136": rfc2136.New,
+	}
+}
