@@ -209,3 +209,24 @@ func TestJournalOnAFullDeviceIsErrFull(t *testing.T) {
 		t.Errorf("got %v, want ErrFull", err)
 	}
 }
+
+func TestWholeLastLineWithoutItsLineFeedIsKept(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "journal.jsonl"), `{"at":"2026-03-04T12:00:00Z","kind":"one"}`)
+	s, _ := open(t, dir, store.Options{})
+	must(t, s.Append("two", nil))
+	if got := lines(t, dir, store.Filter{}); len(got) != 2 {
+		t.Errorf("got %v, want both lines", got)
+	}
+}
+
+// A rotation while somebody begins to read makes both names one file.
+func TestRotationDuringAReadShowsNoLineTwice(t *testing.T) {
+	dir := t.TempDir()
+	s, _ := open(t, dir, store.Options{})
+	must(t, s.Append("one", nil),
+		os.Link(filepath.Join(dir, "journal.jsonl"), filepath.Join(dir, "journal.jsonl.1")))
+	if got := lines(t, dir, store.Filter{}); len(got) != 1 {
+		t.Errorf("got %v, want one line", got)
+	}
+}

@@ -1,0 +1,64 @@
+package lease
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// ErrLost says that the lease is not held any more. It never comes back: a new
+// one has to be acquired.
+var ErrLost = errors.New("the lease is lost")
+
+// ErrShort says that the lease is held, but not for as long as the call may
+// take.
+var ErrShort = errors.New("the lease may end before the call does")
+
+// Lease is something that one node at a time can hold.
+type Lease interface {
+	// Acquire tries at least once, whatever ctx says, and goes on trying until
+	// ctx ends. While somebody else holds the lease the error is a *HeldError,
+	// which also is the error of ctx; any other error will not go away by
+	// waiting. One process acquires at most one lease of a kind at a time.
+	Acquire(ctx context.Context) (Held, error)
+}
+
+// Held is a lease that was acquired. It may be used from many goroutines.
+type Held interface {
+	// Gate returns nil only if the lease is held now and stays so for longer
+	// than callTimeout, all retries of the call included. Ask it last before
+	// each write. The error is ErrLost or ErrShort with the reason, or says why
+	// neither can be told now; after any error the write must not go out.
+	Gate(callTimeout time.Duration) error
+	// Epoch is higher than that of every holder before. It is for people, for
+	// status, and for telling two holders apart; zero when the kind has none.
+	Epoch() uint64
+	// Until is the boot time at which the lease ends unless it is renewed, and
+	// false when it has no end.
+	Until() (time.Duration, bool)
+	// Lost is closed once it is known that the lease is lost or released. Some
+	// kinds notice that only in Gate.
+	Lost() <-chan struct{}
+	// Release gives the lease up, so that the next one need not wait. After it
+	// Gate fails. A second call does nothing.
+	Release(ctx context.Context) error
+}
+
+// HeldError says that somebody else holds the lease.
+type HeldError struct {
+	Holder string // who, as far as known: node, process and since when
+	Hint   string // what to do about it
+	Err    error  // why the waiting ended: the error of the context; nil without waiting
+}
+
+// Error names the holder and the next step.
+func (e *HeldError) Error() string {
+	text := "acquire the lease: it is held by " + e.Holder
+	if e.Hint != "" {
+		text += "; " + e.Hint
+	}
+	return text
+}
+
+// Unwrap is the error that ended the waiting.
+func (e *HeldError) Unwrap() error { return e.Err }
