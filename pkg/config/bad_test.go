@@ -58,7 +58,12 @@ func TestBadConfigsAreRefusedInTheseWords(t *testing.T) {
 			if !errors.As(err, &all) {
 				t.Fatalf("Parse = %v, want Errors", err)
 			}
-			checkErrors(t, all)
+			checkErrorsForm(t, all)
+			for _, e := range all {
+				if strings.Contains(e.Error(), "MARKER") || strings.Contains(e.Error(), "PASSWORD") {
+					t.Errorf("error %q shows a secret", e)
+				}
+			}
 			golden(t, strings.TrimSuffix(path, ".yaml")+".want", all.Error()+"\n")
 		})
 	}
@@ -67,7 +72,7 @@ func TestBadConfigsAreRefusedInTheseWords(t *testing.T) {
 // oneLine is the form of every message.
 var oneLine = regexp.MustCompile(`^[^:\n]+(:\d+:\d+)?: [^\n]+$`)
 
-func checkErrors(t *testing.T, all Errors) {
+func checkErrorsForm(t *testing.T, all Errors) {
 	t.Helper()
 	for i, e := range all {
 		if !oneLine.MatchString(e.Error()) || e.Problem == "" {
@@ -75,9 +80,6 @@ func checkErrors(t *testing.T, all Errors) {
 		}
 		if i > 0 && all[i-1].compare(e.Position) > 0 {
 			t.Errorf("error %q stands after %q", e, all[i-1])
-		}
-		if strings.Contains(e.Error(), "MARKER") || strings.Contains(e.Error(), "PASSWORD") {
-			t.Errorf("error %q shows a secret", e)
 		}
 	}
 }

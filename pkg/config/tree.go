@@ -77,7 +77,7 @@ func (l *log) readTree(data []byte) *item {
 	if node == nil {
 		return nil
 	}
-	root := l.readNode(node, &item{})
+	root := l.readNode(node, &item{}, 0)
 	if root.shape == mapping {
 		return root
 	}
@@ -161,9 +161,17 @@ func (l *log) syntax(data []byte, err error) {
 	l.fail(pos, "", "not YAML: "+text, hint)
 }
 
-// readNode fills it from a node.
-func (l *log) readNode(n *yaml.Node, it *item) *item {
+// maxDepth is deeper than any key of the schema.
+const maxDepth = 16
+
+// readNode fills it from a node that is so many levels below the root.
+func (l *log) readNode(n *yaml.Node, it *item, depth int) *item {
 	it.pos = Position{l.file, max(n.Line, 1), max(n.Column, 1)}
+	if depth > maxDepth {
+		it.refused = true
+		l.fail(it.pos, it.path(), "nested deeper than any key is", "")
+		return it
+	}
 	l.refuseSurprises(n, it)
 	switch n.Kind {
 	case yaml.ScalarNode:
@@ -172,13 +180,13 @@ func (l *log) readNode(n *yaml.Node, it *item) *item {
 		it.shape = list
 		it.items = make([]*item, 0, len(n.Content))
 		for i, c := range n.Content {
-			it.items = append(it.items, l.readNode(c, &item{parent: it, index: i}))
+			it.items = append(it.items, l.readNode(c, &item{parent: it, index: i}, depth+1))
 		}
 	case yaml.MappingNode:
 		it.shape = mapping
 		it.byName = make(map[string]*item, len(n.Content)/2)
 		for i := 0; i+1 < len(n.Content); i += 2 {
-			l.readEntry(n.Content[i], n.Content[i+1], it)
+			l.readEntry(n.Content[i], n.Content[i+1], it, depth+1)
 		}
 	}
 	return it
@@ -212,7 +220,7 @@ func (l *log) readScalar(n *yaml.Node, it *item) {
 	}
 }
 
-func (l *log) readEntry(key, value *yaml.Node, into *item) {
+func (l *log) readEntry(key, value *yaml.Node, into *item, depth int) {
 	pos := Position{l.file, max(key.Line, 1), max(key.Column, 1)}
 	child := &item{parent: into, name: key.Value, pos: pos, keyPos: pos}
 	switch {
@@ -227,7 +235,7 @@ func (l *log) readEntry(key, value *yaml.Node, into *item) {
 		return
 	}
 	l.refuseSurprises(key, child)
-	child = l.readNode(value, child)
+	child = l.readNode(value, child, depth)
 	if child.shape != scalar {
 		child.pos = pos
 	}

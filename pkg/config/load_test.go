@@ -1,0 +1,193 @@
+package config
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/fstest"
+)
+
+// write puts a file into a folder of its own, whatever the umask.
+func write(t *testing.T, name, text string, mode fs.FileMode) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(path, mode); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestLoadRefusesWhatOthersCanWrite(t *testing.T) {
+	for mode, want := range map[fs.FileMode]string{
+		0o600: "", 0o640: "", 0o644: "", 0o400: "",
+		0o660: "others can write the file (mode 0660); chmod go-w it",
+		0o602: "others can write the file (mode 0602); chmod go-w it",
+		0o666: "others can write the file (mode 0666); chmod go-w it",
+	} {
+		path := write(t, "c.yaml", small, mode)
+		_, err := Load(path, Options{})
+		if want == "" && err != nil || want != "" && (err == nil || err.Error() != path+": "+want) {
+			t.Errorf("mode %04o: Load = %v, want %q", mode, err, want)
+		}
+	}
+}
+
+// owned is a file that belongs to somebody.
+type owned struct {
+	fs.File
+	uid uint32
+}
+
+func (o owned) Stat() (fs.FileInfo, error) {
+	info, err := o.File.Stat()
+	return ownedInfo{info, o.uid}, err
+}
+
+type ownedInfo struct {
+	fs.FileInfo
+	uid uint32
+}
+
+func (o ownedInfo) Sys() any { return &syscall.Stat_t{Uid: o.uid} }
+
+// files is a world whose files belong to uid.
+func files(uid uint32, all fstest.MapFS) Options {
+	opts := world()
+	opts.UID = func() int { return 1000 }
+	opts.Open = func(path string) (fs.File, error) {
+		f, err := all.Open(strings.TrimPrefix(path, "/"))
+		if err != nil {
+			return nil, err
+		}
+		return owned{f, uid}, nil
+	}
+	return opts
+}
+
+func TestLoadRefusesWhatBelongsToOthers(t *testing.T) {
+	for uid, want := range map[uint32]string{
+		0:    "",
+		1000: "",
+		1001: "/c.yaml: the file belongs to user id 1001, neither root nor you (1000); chown it to root or to yourself",
+	} {
+		opts := files(uid, fstest.MapFS{"c.yaml": {Data: []byte(small), Mode: 0o600}})
+		_, err := Load("/c.yaml", opts)
+		if want == "" && err != nil || want != "" && (err == nil || err.Error() != want) {
+			t.Errorf("owner %d: Load = %v, want %q", uid, err, want)
+		}
+	}
+}
+
+func TestLoadSaysWhichFileIsMissing(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "no.yaml")
+	_, err := Load(path, Options{})
+	if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "--config") {
+		t.Errorf("Load = %v, want one that names the file and --config", err)
+	}
+	if _, err := Load(t.TempDir(), Options{}); err == nil || !strings.Contains(err.Error(), "read config") {
+		t.Errorf("Load of a folder = %v", err)
+	}
+}
+
+func TestLoadRefusesEndlessFiles(t *testing.T) {
+	_, err := readFile(Options{}.withDefaults(), write(t, "c.yaml", small, 0o600), 10)
+	if err == nil || !strings.Contains(err.Error(), "more than 10 bytes") {
+		t.Errorf("readFile = %v, want an error about its size", err)
+	}
+}
+
+// signed is a config with one TSIG secret.
+func signed(secret string) string {
+	return "zones: [{zone: example.com, provider: rfc2136, server: 192.0.2.53, tsig: {name: k, secret: " + strconv.Quote(secret) + "}}]\n" +
+		"checks: {c: {tcp: {port: 22}}}\nrecords: [{name: www, check: c, answers: [192.0.2.1]}]\n"
+}
+
+func TestSecretsAreReadFromWhereTheyAre(t *testing.T) {
+	opts := files(1000, fstest.MapFS{
+		"etc/sidestep/key":       {Data: []byte("from a file\r\n\n"), Mode: 0o600},
+		"run/credentials/s/tsig": {Data: []byte(" from systemd \n"), Mode: 0o400},
+		"else/where":             {Data: []byte("absolute"), Mode: 0o600},
+		"etc/sidestep/empty":     {Data: []byte("\n"), Mode: 0o600},
+		"etc/sidestep/huge":      {Data: make([]byte, maxSecret+1), Mode: 0o600},
+	})
+	opts.Getenv = func(name string) string {
+		return map[string]string{"CREDENTIALS_DIRECTORY": "/run/credentials/s", "KEY": "from the environment"}[name]
+	}
+	for ref, want := range map[string]string{
+		"env:KEY":          "from the environment",
+		"file:key":         "from a file",
+		"file:/else/where": "absolute",
+		"credential:tsig":  " from systemd ",
+		"literal":          "literal",
+		"c2VjcmV0:env":     "c2VjcmV0:env",
+	} {
+		c := mustParse(t, "t.yaml", signed(ref), opts)
+		if got := c.Zones[0].Settings.Secrets["tsig.secret"].Reveal(); got != want {
+			t.Errorf("secret %s: %q, want %q", ref, got, want)
+		}
+	}
+	for ref, want := range map[string]string{
+		"env:NO":        `the environment variable "NO" is not set`,
+		"file:no":       `cannot read the secret file "/etc/sidestep/no": file does not exist`,
+		"file:empty":    "the secret from file:empty is empty",
+		"file:huge":     "cannot read the secret file",
+		"credential:no": `cannot read the secret file "/run/credentials/s/no": file does not exist`,
+		"credential:":   `expected a name after credential:, got ""`,
+	} {
+		if _, err := Parse("t.yaml", []byte(signed(ref)), opts); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("secret %s: %v, want %q", ref, err, want)
+		}
+	}
+}
+
+func TestSkippedSecretsAreNotRead(t *testing.T) {
+	opts := world()
+	opts.SkipSecrets = true
+	opts.Getenv = func(name string) string { t.Errorf("asked for %s", name); return "" }
+	opts.Open = func(path string) (fs.File, error) { t.Errorf("opened %s", path); return nil, fs.ErrNotExist }
+	for _, ref := range []string{"env:NO", "file:no", "credential:no", "literal"} {
+		c := mustParse(t, "t.yaml", signed(ref), opts)
+		if !c.Zones[0].Settings.Secrets["tsig.secret"].Empty() {
+			t.Errorf("secret %s was read", ref)
+		}
+	}
+}
+
+func TestReadableSecretsWarn(t *testing.T) {
+	for _, test := range []struct {
+		ref  string
+		mode fs.FileMode
+		want string
+	}{
+		{"literal", 0o600, ""},
+		{"literal", 0o640, ""},
+		{"literal", 0o644, "/c.yaml:1:92: zones[0].tsig.secret: a secret stands in a file that others can read; " + literalHint},
+		{"file:/closed", 0o644, ""},
+		{"file:/open", 0o600, `/c.yaml:1:92: zones[0].tsig.secret: others can read the secret file "/open"; chmod o-r it`},
+	} {
+		opts := files(0, fstest.MapFS{
+			"c.yaml": {Data: []byte(signed(test.ref)), Mode: test.mode},
+			"closed": {Data: []byte("x"), Mode: 0o640},
+			"open":   {Data: []byte("x"), Mode: 0o644},
+		})
+		c, err := Load("/c.yaml", opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for _, w := range c.Warnings {
+			got += w.String()
+		}
+		if got != test.want {
+			t.Errorf("secret %s in a file of mode %04o: warning %q, want %q", test.ref, test.mode, got, test.want)
+		}
+	}
+}

@@ -1,0 +1,193 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// walk visits every key of the schema with its path.
+func walk(k *kind, path string, visit func(path string, f *field)) {
+	for i := range k.fields {
+		f := &k.fields[i]
+		visit(join(path, f.name), f)
+		walk(f.kind, join(path, f.name), visit)
+	}
+	if k.each != nil {
+		walk(k.each, join(path, "NAME"), visit)
+	}
+	if k.elem != nil {
+		walk(k.elem, path+"[]", visit)
+	}
+}
+
+func TestEveryKeySaysWhatItMeans(t *testing.T) {
+	name := regexp.MustCompile(`^[a-z][a-z0-9_-]*$`)
+	seen := map[string]bool{}
+	walk(schema, "", func(path string, f *field) {
+		switch {
+		case !name.MatchString(f.name):
+			t.Errorf("%s: not the form of a key", path)
+		case seen[path]:
+			t.Errorf("%s: twice in the schema", path)
+		case f.doc == "" || strings.HasSuffix(f.doc, ".") || f.kind.word == "":
+			t.Errorf("%s: no meaning, or one that ends in a full stop", path)
+		case f.need && (f.def != "" || f.word != ""):
+			t.Errorf("%s: needed, and with a default", path)
+		case f.kind.parse == nil && f.kind.fields == nil && f.kind.each == nil && f.kind.elem == nil:
+			t.Errorf("%s: takes nothing", path)
+		}
+		seen[path] = true
+		if f.def == "" {
+			return
+		}
+		if f.kind.parse == nil {
+			t.Errorf("%s: a default without a plain value", path)
+		} else if _, fault := f.kind.parse(f.def); fault != nil {
+			t.Errorf("%s: the default %s does not fit: %s", path, f.def, fault.problem)
+		}
+	})
+	if len(seen) < 150 {
+		t.Errorf("the schema has %d keys, fewer than it once had", len(seen))
+	}
+}
+
+func TestWhatIsNotBuiltIsInTheSchema(t *testing.T) {
+	keys := map[string]*field{}
+	walk(schema, "", func(path string, f *field) { keys[path] = f })
+	for entry, feature := range notBuilt {
+		path, value, hasValue := strings.Cut(entry, "=")
+		f := keys[path]
+		switch {
+		case f == nil:
+			t.Errorf("%s: no key of the schema", entry)
+		case feature == "":
+			t.Errorf("%s: names no feature", entry)
+		case hasValue && value != "NAME":
+			if _, fault := f.kind.parse(value); fault != nil {
+				t.Errorf("%s: no value of the key: %s", entry, fault.problem)
+			}
+		}
+	}
+	var list strings.Builder
+	for _, entry := range slices.Sorted(maps.Keys(notBuilt)) {
+		fmt.Fprintf(&list, "%s: %s\n", entry, notBuilt[entry])
+	}
+	golden(t, "testdata/not-built.want", list.String())
+}
+
+// TestEveryMissingFeatureIsNamed reads configs that use all of them.
+func TestEveryMissingFeatureIsNamed(t *testing.T) {
+	said := map[string]bool{}
+	generic := regexp.MustCompile(`\[\d+\]`)
+	names := regexp.MustCompile(`^checks\.[a-z0-9-]+`)
+	for _, name := range []string{"not-built", "lock-etcd"} {
+		_, err := Parse(name, []byte(read(t, "testdata/bad/"+name+".yaml")), world())
+		for _, e := range err.(Errors) {
+			feature, found := strings.CutPrefix(e.Problem, "not built yet: ")
+			if !found {
+				t.Errorf("%v: every error of this file should be about a missing feature", e)
+			}
+			key := names.ReplaceAllString(generic.ReplaceAllString(e.Key, "[]"), "checks.NAME")
+			said[key+": "+feature] = true
+		}
+	}
+	for entry, feature := range notBuilt {
+		path, _, _ := strings.Cut(entry, "=")
+		plain := strings.TrimSuffix(path, ".value") // an answer without a mapping
+		if !said[path+": "+feature] && !said[plain+": "+feature] {
+			t.Errorf("no error says that %s is not built", entry)
+		}
+	}
+}
+
+func TestWhatIsOffIsAccepted(t *testing.T) {
+	mustParse(t, "t.yaml", small+"control: {listen: \"\"}\nguard: {mass: 0, max_writes: 0}\n", world())
+}
+
+//go:generate go test -run TestReferenceIsCurrent -update .
+
+func TestReferenceIsCurrent(t *testing.T) {
+	golden(t, "CONFIG.md", reference())
+}
+
+const referenceHead = `# The config file
+
+This page is made from the schema in pkg/config (` + "`go generate ./pkg/config`" + `) and says what each key takes, its default and its meaning.
+
+The file is YAML: one document, no tags, no anchors, no merge keys, no key twice, no numbers with leading zeros. A key that is not
+here is an error, and so is one whose feature this version does not have yet (marked **not built**).
+
+- **Durations** are written ` + "`10s`, `1m30s`, `0.5s`" + ` or as a number of seconds.
+- **Sizes** are written ` + "`64KiB`, `1MiB`" + ` or as a number of bytes.
+- **Names** of zones and record sets may be Unicode, in any letter case, with or without the final dot.
+- **Secrets** are ` + "`env:NAME`" + ` (an environment variable), ` + "`file:PATH`" + ` (relative to the config's folder; line breaks at the end are cut off),
+  ` + "`credential:NAME`" + ` (a file in systemd's $CREDENTIALS_DIRECTORY), or the text itself. No output shows them.
+- ` + "`NAME`" + ` in a path stands for a name of your own, ` + "`[]`" + ` for an element of a list.
+- The file must belong to root or to the user, and nobody else may be able to write it.
+- Environment variables ` + "`SIDESTEP_…`" + ` stand for flags of the command line (` + "`SIDESTEP_CONFIG` for `--config`" + `), never for keys of this file.
+`
+
+func reference() string {
+	var out strings.Builder
+	out.WriteString(referenceHead)
+	for _, f := range schema.fields {
+		fmt.Fprintf(&out, "\n## %s\n\n%s.\n\n| key | takes | default | meaning |\n|---|---|---|---|\n", f.name, sentence(f.doc))
+		row(&out, f.name, &f)
+		walk(f.kind, f.name, func(path string, f *field) { row(&out, path, f) })
+	}
+	return out.String()
+}
+
+func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+
+func row(out *strings.Builder, path string, f *field) {
+	fallback := "—"
+	switch {
+	case f.need:
+		fallback = "needed"
+	case f.def != "":
+		fallback = "`" + f.def + "`"
+	case f.word != "":
+		fallback = f.word
+	}
+	meaning := f.doc
+	if f.of != "" {
+		meaning = "(" + strings.ReplaceAll(f.of, " ", ", ") + ") " + meaning
+	}
+	if missing := missingAt(path); missing != "" {
+		meaning += "; " + missing
+	}
+	cells := []string{"`" + path + "`", f.kind.word, fallback, meaning}
+	for i, c := range cells {
+		cells[i] = strings.ReplaceAll(c, "|", `\|`)
+	}
+	fmt.Fprintf(out, "| %s |\n", strings.Join(cells, " | "))
+}
+
+// missingAt says what of a key, or of one above it, is not built.
+func missingAt(path string) string {
+	for at := path; ; {
+		if _, missing := notBuilt[at]; missing {
+			return "**not built**"
+		}
+		cut := strings.LastIndexAny(at, ".[")
+		if cut < 0 {
+			break
+		}
+		at = at[:cut]
+	}
+	var values []string
+	for _, entry := range slices.Sorted(maps.Keys(notBuilt)) {
+		if value, found := strings.CutPrefix(entry, path+"="); found {
+			values = append(values, value)
+		}
+	}
+	if len(values) == 0 {
+		return ""
+	}
+	return "**not built**: " + strings.ReplaceAll(strings.Join(values, ", "), "NAME", "a name without `probe`")
+}
