@@ -75,7 +75,7 @@ type Effects struct {
 
 // Entry is one line of the journal.
 type Entry struct {
-	Kind    string         `json:"kind"` // "verdict", "override", "guard"
+	Kind    string         `json:"-"` // of the line: "verdict", "plan", "guard"
 	Target  string         `json:"target,omitempty"`
 	Address string         `json:"address,omitempty"`
 	From    health.Verdict `json:"from,omitempty"`

@@ -1,0 +1,17 @@
+// Command sidestep steps aside of what is dead: it probes the addresses that a
+// DNS name answers with and edits the hosted zone through its provider's API.
+//
+// Everything is in pkg/cli; this is only where the providers meet it.
+package main
+
+import (
+	"os"
+
+	"sidestep/pkg/cli"
+	"sidestep/providers"
+)
+
+// version is set at build time (-ldflags "-X main.version=…").
+var version = "dev"
+
+func main() { os.Exit(cli.Main(os.Args[1:], cli.System(), providers.Registry(), version)) }

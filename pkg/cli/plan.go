@@ -1,0 +1,200 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"sidestep/pkg/config"
+	"sidestep/pkg/control"
+	"sidestep/pkg/daemon"
+)
+
+// planFlags are those of plan and reconcile.
+type planFlags struct {
+	zones    []string
+	override []string
+	exitCode bool
+	dryRun   bool
+	noWait   bool
+	takeOver bool
+}
+
+func (a *app) planCommand() *cobra.Command {
+	var f planFlags
+	cmd := &cobra.Command{
+		Use:   "plan",
+		Short: "Show what would be written now, why, and what the guards say",
+		Long: `Show what would be written now, why, and what the guards say.
+
+Targets are probed until they are judged, as reconcile does it; when the daemon
+runs on this machine, it is asked instead. Nothing is written.
+
+The checksum names the plan: two plans with one checksum change the same values
+in the same way.
+
+Exit codes: 0 the plan could be made, 1 some target could not be judged,
+2 usage or config, 5 the provider did not answer as it should, and with
+--exit-code 10 when changes are pending (one that a guard stops is pending too).`,
+		Example: `  sidestep plan
+  sidestep plan --zone example.com --json
+  sidestep plan --exit-code || echo "not in sync"`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.plan(cmd.Context(), f, false)
+		},
+	}
+	a.addZone(cmd, &f)
+	cmd.Flags().BoolVar(&f.exitCode, "exit-code", false, "exit with 10 when changes are pending")
+	a.addJSON(cmd)
+	return cmd
+}
+
+func (a *app) reconcileCommand() *cobra.Command {
+	var f planFlags
+	cmd := &cobra.Command{
+		Use:   "reconcile",
+		Short: "Probe, plan, write and verify once, now",
+		Long: `Probe, plan, write and verify once, now.
+
+Targets are probed in rounds, never faster than min(interval, 2s), until they
+are judged; then the zones are brought to the wanted state and asked whether
+they are. When the daemon runs on this machine, it does the work; otherwise this
+process takes the lock itself, waiting up to 30 seconds for it. Asking for it is
+your yes to the first plan of each record set (see adopt in the config).
+
+Interrupting it at any point is safe: a call in hand is finished, nothing is
+ever deleted, and running it again goes on where it stopped.
+
+Exit codes: 0 the zone is as wanted, 1 a target could not be judged (undecided)
+or another failure, 2 usage or config, 3 stopped by a guard, 4 the lock is held
+or another node writes, 5 provider or network error.`,
+		Example: `  sidestep reconcile --dry-run
+  sidestep reconcile --zone example.com
+  sidestep reconcile --override-guard max_changes`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.plan(cmd.Context(), f, !f.dryRun)
+		},
+	}
+	a.addZone(cmd, &f)
+	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "plan only, write nothing")
+	cmd.Flags().StringSliceVar(&f.override, "override-guard", nil, "let the plan pass this guard once ("+guardNames()+"); may be repeated")
+	cmd.Flags().BoolVar(&f.noWait, "no-wait", false, "add only, and never wait until earlier calls are beyond doubt")
+	cmd.Flags().BoolVar(&f.takeOver, "take-over", false, "write although another node's stamp in the zone is fresh")
+	a.addJSON(cmd)
+	return cmd
+}
+
+func (a *app) addZone(cmd *cobra.Command, f *planFlags) {
+	cmd.Flags().StringSliceVar(&f.zones, "zone", nil, "only this zone; may be repeated")
+	complete(cmd, "zone", a.zoneNames)
+}
+
+// plan asks the daemon, or does once what the daemon does.
+func (a *app) plan(ctx context.Context, f planFlags, write bool) error {
+	for _, guard := range f.override {
+		if !slices.Contains(daemon.Guards, guard) {
+			return usagef("--override-guard %q: expected one of %s", guard, guardNames())
+		}
+	}
+	cfg, err := a.load()
+	if err != nil {
+		return err
+	}
+	request := control.PlanRequest{Zones: f.zones, Override: f.override, TakeOver: f.takeOver, NoWait: f.noWait}
+	answer, err := a.askOrDo(ctx, cfg, request, write)
+	a.progressDone()
+	if err != nil {
+		return err
+	}
+	a.exit = planExit(answer, f, write)
+	if a.json {
+		return a.printJSON(answer)
+	}
+	a.printPlan(answer, write)
+	return nil
+}
+
+func (a *app) askOrDo(ctx context.Context, cfg *config.Config, request control.PlanRequest, write bool) (control.Plan, error) {
+	client, err := control.Dial(ctx, cfg.Control.Socket)
+	switch {
+	case err == nil && write:
+		a.progress("the daemon on this machine does it")
+		return client.Reconcile(ctx, request)
+	case err == nil:
+		return client.Plan(ctx, request)
+	case !errors.Is(err, control.ErrNoDaemon):
+		return control.Plan{}, err
+	}
+	return a.once(ctx, cfg, request, write)
+}
+
+func (a *app) once(ctx context.Context, cfg *config.Config, request control.PlanRequest, write bool) (control.Plan, error) {
+	log, err := a.logger(true)
+	if err != nil {
+		return control.Plan{}, err
+	}
+	d, err := daemon.New(daemon.Options{
+		Config: cfg, Registry: a.registry, Logger: log, Version: a.version, Once: true, Write: write,
+		TakeOver: request.TakeOver, OnlyAdd: request.NoWait,
+	})
+	if err != nil {
+		return control.Plan{}, err
+	}
+	return d.Once(ctx, request, a.progress)
+}
+
+// planExit is the exit code of plan and reconcile.
+func planExit(answer control.Plan, f planFlags, write bool) int {
+	var codes []int
+	if len(answer.Undecided) > 0 {
+		codes = append(codes, control.ExitFailure)
+	}
+	for _, z := range answer.Zones {
+		switch {
+		case write || z.Error != "":
+			codes = append(codes, z.Exit)
+		case f.exitCode && !z.InSync:
+			codes = append(codes, control.ExitPending)
+		}
+	}
+	return control.Worst(codes...)
+}
+
+func (a *app) printPlan(answer control.Plan, write bool) {
+	for _, z := range answer.Zones {
+		for _, line := range z.Text {
+			fmt.Fprintln(a.io.Out, line)
+		}
+		if write {
+			a.printApplied(z)
+		}
+		if z.Error != "" {
+			fmt.Fprintf(a.io.Err, "sidestep: zone %s: %s\n", z.Zone, z.Error)
+		}
+	}
+	if n := len(answer.Undecided); n > 0 {
+		const shown = 5
+		for _, id := range answer.Undecided[:min(n, shown)] {
+			fmt.Fprintf(a.io.Err, "sidestep: undecided: %s could not be judged; why: sidestep check\n", id)
+		}
+		if n > shown {
+			fmt.Fprintf(a.io.Err, "sidestep: undecided: %d more\n", n-shown)
+		}
+	}
+}
+
+func (a *app) printApplied(z control.ZonePlan) {
+	switch {
+	case len(z.Applied) > 0 && z.Verified != nil && *z.Verified:
+		fmt.Fprintf(a.io.Out, "  written: %d, verified at the zone's name servers\n", len(z.Applied))
+	case len(z.Applied) > 0:
+		fmt.Fprintf(a.io.Out, "  written: %d, not verified: %s\n", len(z.Applied), z.Detail)
+	case z.Error == "" && !z.InSync:
+		fmt.Fprintf(a.io.Out, "  nothing written\n")
+	}
+}

@@ -1,0 +1,182 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"sidestep/pkg/control"
+)
+
+func (a *app) statusCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "status [NAME]",
+		Short: "Show what is up, what the names answer with, and who writes",
+		Long: `Show what is up, what the names answer with, and who writes.
+
+It asks the daemon on this machine. NAME shows one name and the targets that it
+rests on. It exits with 0 when the daemon could answer, whatever it said.`,
+		Example: `  sidestep status
+  sidestep status www.example.com
+  sidestep status --json | jq '.targets[] | select(.verdict == "down")'`,
+		Args: cobra.MaximumNArgs(1),
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return a.recordNames(), cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.status(cmd.Context(), strings.Join(args, ""))
+		},
+	}
+	a.addJSON(cmd)
+	return cmd
+}
+
+func (a *app) status(ctx context.Context, name string) error {
+	cfg, err := a.load()
+	if err != nil {
+		return err
+	}
+	client, err := control.Dial(ctx, cfg.Control.Socket)
+	if errors.Is(err, control.ErrNoDaemon) {
+		return fmt.Errorf("%w; start it: sidestep run, or look without it: sidestep check, sidestep plan", err)
+	}
+	if err != nil {
+		return err
+	}
+	status, err := client.Status(ctx, name)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return a.printJSON(status)
+	}
+	a.printStatus(status, time.Now())
+	return nil
+}
+
+func (a *app) printStatus(s control.Status, now time.Time) {
+	fmt.Fprintf(a.io.Out, "node %s, %s\n", s.Node, leaderWords(s.Leader))
+	for _, n := range s.Notices {
+		fmt.Fprintf(a.io.Out, "notice: %s\n", n)
+	}
+	a.printZones(s.Zones)
+	a.printRecords(s.Records)
+	a.printTargets(s.Targets, now)
+	a.printWrites(s.Writes, now)
+}
+
+func leaderWords(l control.Leader) string {
+	switch l.State {
+	case "leader":
+		text := "leader"
+		if l.Until != nil {
+			text += " until " + l.Until.Format(time.RFC3339)
+		}
+		return text
+	case "standby":
+		return "standby: " + l.Detail
+	}
+	return l.State + ": " + l.Detail
+}
+
+func (a *app) printZones(zones []control.Zone) {
+	rows := [][]string{{"ZONE", "PROVIDER", "PAUSE", "WRITES", "STATE"}}
+	for _, z := range zones {
+		state := "listed"
+		switch {
+		case z.Error != "":
+			state = z.Error
+		case !z.Listed:
+			state = "not listed yet"
+		}
+		if z.OpenCalls > 0 {
+			state += fmt.Sprintf(", %d open calls", z.OpenCalls)
+		}
+		rows = append(rows, []string{z.Zone, z.Provider, z.Pause, writeWords(z), state})
+	}
+	fmt.Fprintln(a.io.Out)
+	a.table(rows)
+}
+
+func writeWords(z control.Zone) string {
+	words := []string{}
+	if z.Atomic {
+		words = append(words, "atomic")
+	}
+	if z.Fenced {
+		words = append(words, "fenced")
+	}
+	if len(words) == 0 {
+		return "one by one"
+	}
+	return strings.Join(words, ", ")
+}
+
+func (a *app) printRecords(records []control.Record) {
+	for _, r := range records {
+		fmt.Fprintf(a.io.Out, "\n%s %s  %s\n", r.Name, r.Type, r.Reason)
+		rows := [][]string{}
+		for _, answer := range r.Answers {
+			rows = append(rows, []string{"  " + answer.Value, answer.State, answer.Verdict, answer.Reason})
+		}
+		a.table(rows)
+		if len(r.Foreign) > 0 {
+			fmt.Fprintf(a.io.Out, "  foreign, left alone: %s\n", strings.Join(r.Foreign, ", "))
+		}
+		if len(r.Held) > 0 {
+			fmt.Fprintf(a.io.Out, "  held by somebody else: %s\n", strings.Join(r.Held, ", "))
+		}
+		for _, b := range r.Blocked {
+			fmt.Fprintf(a.io.Out, "  blocked by guard %s: %s\n", b.Guard, b.Detail)
+		}
+	}
+}
+
+func (a *app) printTargets(targets []control.Target, now time.Time) {
+	rows := [][]string{{"TARGET", "VERDICT", "FOR", "ROW", "LAST"}}
+	for _, t := range targets {
+		row := fmt.Sprintf("%d passes", t.Passes)
+		if t.Fails > 0 {
+			row = fmt.Sprintf("%d fails", t.Fails)
+		}
+		last := t.Detail
+		if t.Phase != "" {
+			last = strings.TrimSpace(t.Phase + "/" + t.Cause + " " + last)
+		}
+		rows = append(rows, []string{t.ID, t.Verdict, since(now, t.Since), row, last})
+	}
+	fmt.Fprintln(a.io.Out)
+	a.table(rows)
+}
+
+func (a *app) printWrites(writes []control.Write, now time.Time) {
+	if len(writes) == 0 {
+		return
+	}
+	rows := [][]string{{"WRITTEN", "NAME", "ACTION", "VALUE", "OUTCOME"}}
+	for _, w := range writes {
+		outcome := "done"
+		if w.Error != "" {
+			outcome = w.Error
+		}
+		rows = append(rows, []string{since(now, w.At) + " ago", w.Name + " " + w.Type, w.Action, w.Value, outcome})
+	}
+	fmt.Fprintln(a.io.Out)
+	a.table(rows)
+}
+
+// since is an age with no more digits than people read.
+func since(now, at time.Time) string {
+	age := max(now.Sub(at), 0)
+	switch {
+	case age < time.Minute:
+		return age.Round(time.Second).String()
+	case age < 24*time.Hour:
+		return strings.TrimSuffix(age.Round(time.Minute).String(), "0s")
+	}
+	return fmt.Sprintf("%dd", int(age/(24*time.Hour)))
+}

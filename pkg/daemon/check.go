@@ -1,0 +1,152 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+
+	"sidestep/pkg/check"
+	"sidestep/pkg/clock"
+	"sidestep/pkg/config"
+	"sidestep/pkg/control"
+	"sidestep/pkg/engine"
+	"sidestep/pkg/plan"
+	"sidestep/pkg/probe"
+	"sidestep/pkg/provider"
+	"sidestep/pkg/record"
+	"sidestep/pkg/schedule"
+)
+
+// Guards are the guards that a command can switch off for one plan.
+var Guards = []string{plan.GuardMaxChanges, plan.GuardMaxWrites, plan.GuardOwned}
+
+// Check probes every target of the config once, or those that names pick: by
+// check, address, target id or record set. Results come in the order of the
+// targets' ids. It needs no state and no lock.
+func Check(ctx context.Context, c *config.Config, names []string, log *slog.Logger) ([]check.Result, error) {
+	clock := clock.System()
+	e := engine.New(engine.Config{Checks: c.Checks, Sets: c.Records, Zones: zonesOf(c)}, engine.Now{Boot: clock.Boot(), Wall: clock.Wall()})
+	picked := map[string]bool{}
+	var jobs []schedule.Job
+	for _, t := range e.Targets() {
+		by := pick(c, t, names)
+		if len(names) == 0 || len(by) > 0 {
+			jobs = append(jobs, schedule.Job{Spec: c.Checks[t.Check], Target: t})
+		}
+		for _, name := range by {
+			picked[name] = true
+		}
+	}
+	for _, name := range names {
+		if !picked[name] {
+			return nil, &control.Error{
+				Message: fmt.Sprintf("check %q: no check, address, target or record set of that name", name),
+				Hint:    "all of them: sidestep check", Exit: control.ExitUsage,
+			}
+		}
+	}
+	s := schedule.New(schedule.Options{
+		Clock: clock, Probe: probe.New(clock.Boot, probe.Options{Logger: log}).Probe,
+		Results: func([]check.Result) {}, Logger: log,
+	})
+	return s.Round(ctx, jobs), nil
+}
+
+func zonesOf(c *config.Config) []record.Name {
+	var names []record.Name
+	for _, z := range c.Zones {
+		names = append(names, z.Name)
+	}
+	return names
+}
+
+// pick lists the names that mean a target.
+func pick(c *config.Config, t check.Target, names []string) []string {
+	var by []string
+	for _, name := range names {
+		if name == t.ID() || name == t.Check || name == t.Address || restsOn(c, name, t) {
+			by = append(by, name)
+		}
+	}
+	return by
+}
+
+// restsOn reports whether the record set of a name rests on a target.
+func restsOn(c *config.Config, text string, t check.Target) bool {
+	for _, spec := range c.Records {
+		name, err := record.ParseNameIn(text, spec.Key.Zone)
+		if err != nil || name != spec.Key.Name || !slices.Contains(spec.Checks, t.Check) {
+			continue
+		}
+		for _, a := range spec.Answers {
+			if a.Probe == t.Address {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// ZoneValidity is what validate says of one zone.
+type ZoneValidity struct {
+	Zone     string `json:"zone"`
+	Provider string `json:"provider"`
+	Pause    string `json:"pause"`
+	Atomic   bool   `json:"atomic"`
+	Fenced   bool   `json:"fenced"`
+	Records  int    `json:"records"`
+	Words    string `json:"words"`
+	Error    string `json:"error"`
+}
+
+// Validate makes the adapter of every zone, and with online lists the zones. An
+// error means that the config is wrong in a way that only an adapter can see.
+func Validate(ctx context.Context, c *config.Config, registry provider.Registry, online bool, log *slog.Logger) ([]ZoneValidity, error) {
+	d := &Daemon{options: Options{Config: c, Registry: registry}, config: c, log: log}
+	zones, err := d.adapters()
+	if err != nil {
+		return nil, err
+	}
+	out := []ZoneValidity{}
+	for _, z := range zones {
+		p := z.Adapter.Promises()
+		v := ZoneValidity{
+			Zone: string(z.Name), Provider: d.providerOf(z.Name), Pause: string(p.Pause),
+			Atomic: p.Atomic, Fenced: p.Fenced, Words: promiseWords(p),
+		}
+		if online {
+			v.list(ctx, z.Adapter)
+		}
+		out = append(out, v)
+	}
+	return out, nil
+}
+
+func (v *ZoneValidity) list(ctx context.Context, adapter provider.Adapter) {
+	ctx, cancel := context.WithTimeout(ctx, adapter.Promises().Call)
+	defer cancel()
+	snapshot, err := adapter.List(ctx)
+	if err != nil {
+		v.Error = err.Error()
+		return
+	}
+	v.Records = snapshot.Records
+}
+
+func promiseWords(p provider.Promises) string {
+	text := map[provider.Pause]string{
+		provider.PauseNative: "a value is paused by the provider's own status",
+		provider.PauseRename: "a value is paused by renaming its record",
+		provider.PauseParked: "a value is paused by parking a readable copy in a TXT record, which is public",
+	}[p.Pause]
+	if p.Atomic {
+		text += "; writes are atomic"
+	} else {
+		text += "; writes are not atomic: never empty holds for one sidestep and no hand edit in the gap"
+	}
+	if p.Fenced {
+		return text + " and fenced: the provider refuses a writer whose view is out of date"
+	}
+	return text + fmt.Sprintf("; not fenced: after a start nothing is taken away for %s", p.Quiet())
+}

@@ -1,0 +1,13 @@
+// Package daemon puts the product together: the probes and their schedule, the
+// engine, the store, the leader's lease, the reconciler, the adapters' own
+// name servers and the control socket. It is the only package that knows all
+// the others, and the only one that starts long-lived goroutines.
+//
+// Everything that happens goes through one channel, the inbox, to one loop,
+// which alone calls the engine. For each event the loop does the engine's
+// duties in their order: the journal, the state, and only then the work for
+// the reconciler. A store that fails is loud and stops no failover.
+//
+// Run is the daemon; Once is the same machine for one-shot commands, probing
+// by rounds instead of by schedule.
+package daemon

@@ -1,0 +1,212 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"sidestep/pkg/clock"
+	"sidestep/pkg/config"
+	"sidestep/pkg/control"
+	"sidestep/pkg/engine"
+	"sidestep/pkg/lease"
+	"sidestep/pkg/lease/file"
+	"sidestep/pkg/lease/none"
+	"sidestep/pkg/store"
+)
+
+// leader is this node's hold on the lease, as the reconciler's gate sees it.
+type leader struct {
+	lease    lease.Lease
+	readOnly bool
+	node     string
+	log      *slog.Logger
+
+	mu   sync.Mutex
+	held lease.Held // nil while this node is not the leader
+	why  error      // why it is not
+}
+
+// errReadOnly is why a shadow does not write.
+var errReadOnly = errors.New("started with --read-only")
+
+func newLeader(c *config.Config, readOnly bool, clk clock.Clock, log *slog.Logger) *leader {
+	l := &leader{readOnly: readOnly, node: c.Node.Name, log: log, why: errors.New("the lease was not won yet")}
+	if c.Leader.Lock == config.LockNone {
+		l.lease = none.New()
+	} else {
+		l.lease = file.New(file.Options{Dir: c.State.Dir, Node: c.Node.Name, Clock: clk, Logger: log})
+	}
+	if readOnly {
+		l.why = errReadOnly
+	}
+	return l
+}
+
+// Gate is the last question before each call: may this node write for so long?
+func (l *leader) Gate(call time.Duration) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.held == nil {
+		return l.why
+	}
+	return l.held.Gate(call)
+}
+
+// Epoch counts leaderships where the lock counts them.
+func (l *leader) Epoch() uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.held == nil {
+		return 0
+	}
+	return l.held.Epoch()
+}
+
+func (l *leader) leads() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.held != nil
+}
+
+func (l *leader) set(held lease.Held, why error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.held, l.why = held, why
+}
+
+// lead tries to win the lease, holds it, and tries again when it was lost.
+func (d *Daemon) lead(ctx context.Context) error {
+	if d.options.ReadOnly {
+		<-ctx.Done()
+		return nil
+	}
+	for ctx.Err() == nil {
+		held, err := d.win(ctx)
+		if err != nil {
+			return nil // stopped
+		}
+		if !d.reign(ctx, held) {
+			return nil
+		}
+		d.leader.set(nil, errors.New("the lease was lost"))
+		d.log.Error("no longer the leader: the lease was lost")
+		d.journalLeader("lost")
+	}
+	return nil
+}
+
+// reign lasts until the lease is lost; false when ctx ended first. Once no call
+// of an earlier process can be open any more, the notes are believed again.
+func (d *Daemon) reign(ctx context.Context, held lease.Held) bool {
+	notes, quiet := d.becomeLeader(held)
+	var trust <-chan time.Time
+	if !quiet {
+		trust = time.After(d.writer.Quiet())
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-held.Lost():
+			return true
+		case <-trust:
+			d.errors.note("trust the notes", notes.Trust())
+		}
+	}
+}
+
+// retryLease is how often a standby asks again, beside what the lock itself
+// waits.
+const retryLease = time.Second
+
+// win waits until the lease is won; its error is that of ctx.
+func (d *Daemon) win(ctx context.Context) (lease.Held, error) {
+	for {
+		attempt, cancel := context.WithTimeout(ctx, retryLease)
+		held, err := d.leader.lease.Acquire(attempt)
+		cancel()
+		if err == nil {
+			d.errors.note("win the lease", nil)
+			return held, nil
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		d.leader.set(nil, err)
+		d.errors.note("win the lease", err)
+		if !wait(ctx, retryLease) {
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// becomeLeader opens the gate. Whether anything is in doubt is known from the
+// notes, which are read now, because until now another process may have
+// written them.
+func (d *Daemon) becomeLeader(held lease.Held) (notes *store.Notes, quiet bool) {
+	notes = d.store.Notes()
+	pending, trusted := notes.Pending()
+	quiet = trusted && len(pending) == 0
+	d.writer.Lead(notes, quiet)
+	d.leader.set(held, nil)
+	d.log.Info("leader", "node", d.leader.node, "open calls", len(pending), "notes trusted", trusted)
+	d.journalLeader("won")
+	for _, z := range d.options.Config.Zones {
+		d.writer.Look(z.Name)
+	}
+	return notes, quiet
+}
+
+func (d *Daemon) journalLeader(what string) {
+	d.journal("leader", struct {
+		Node string `json:"node"`
+		What string `json:"what"`
+	}{d.leader.node, what})
+}
+
+// release lets go of the lease.
+func (l *leader) release(ctx context.Context) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.held == nil {
+		return nil
+	}
+	held := l.held
+	l.held, l.why = nil, errors.New("stopped")
+	return held.Release(ctx)
+}
+
+// status is what people are told of the leader.
+func (l *leader) status(now engine.Now) control.Leader {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var other *lease.HeldError
+	switch {
+	case l.held != nil:
+		out := control.Leader{State: "leader", Holder: l.node}
+		if until, ends := l.held.Until(); ends {
+			at := now.Wall.Add(until - now.Boot)
+			out.Until = &at
+		}
+		return out
+	case errors.As(l.why, &other):
+		return control.Leader{State: "standby", Holder: other.Holder, Detail: l.why.Error()}
+	}
+	return control.Leader{State: "none", Detail: fmt.Sprint(l.why)}
+}
+
+// wait sleeps; false when ctx ended first.
+func wait(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}

@@ -1,0 +1,138 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"sidestep/pkg/control"
+	"sidestep/pkg/engine"
+	"sidestep/pkg/reconcile"
+	"sidestep/pkg/record"
+	"sidestep/pkg/schedule"
+)
+
+// pace is the longest time between two rounds of a one-shot command.
+const pace = 2 * time.Second
+
+// lockWithin is how long a one-shot command waits for the lock.
+const lockWithin = 30 * time.Second
+
+// Progress is told of long work, a line at a time, for a person's terminal.
+type Progress func(format string, args ...any)
+
+// Once probes enough rounds to judge, plans, and, when Options.Write says so,
+// takes the lock, writes and verifies: the same road as the daemon's, without
+// its schedule. It must not be used beside Run.
+func (d *Daemon) Once(ctx context.Context, request control.PlanRequest, progress Progress) (control.Plan, error) {
+	zones, err := d.zoneNames(request.Zones)
+	if err != nil {
+		return control.Plan{}, &control.Error{Message: err.Error(), Hint: "the zones of the config: sidestep config show", Exit: control.ExitUsage}
+	}
+	var answer control.Plan
+	err = d.session(ctx, progress, func(ctx context.Context) error {
+		d.rounds(ctx, zones, progress)
+		var err error
+		if d.options.Write {
+			answer, err = d.Reconcile(ctx, request)
+		} else {
+			answer, err = d.Plan(ctx, request)
+		}
+		return err
+	})
+	return answer, err
+}
+
+// ApproveOnce takes a person's yes where no daemon runs, and writes it into the
+// state directory under the lock.
+func (d *Daemon) ApproveOnce(ctx context.Context, request control.ApproveRequest, by string, progress Progress) error {
+	return d.session(ctx, progress, func(ctx context.Context) error {
+		if request.Plan != "" {
+			d.rounds(ctx, nil, progress)
+		}
+		if err := d.lookAll(ctx); err != nil {
+			return err
+		}
+		return d.Approve(ctx, request, by)
+	})
+}
+
+// lookAll lists every zone and shows the engine what is there.
+func (d *Daemon) lookAll(ctx context.Context) error {
+	for _, z := range d.options.Config.Zones {
+		report := d.writer.Plan(ctx, engine.Work{Zone: z.Name})
+		if report.Err != nil {
+			return &control.Error{Message: report.Err.Error(), Exit: exitOf(report, false)}
+		}
+		d.step(engine.Seen{Zone: *report.Seen})
+	}
+	return nil
+}
+
+// session runs the loop and the writer around one command, under the lock when
+// it may write.
+func (d *Daemon) session(ctx context.Context, progress Progress, do func(context.Context) error) error {
+	if d.options.Write {
+		if err := d.lockOnce(ctx, progress); err != nil {
+			return err
+		}
+	}
+	working, stop := context.WithCancel(ctx)
+	defer stop()
+	var workers sync.WaitGroup
+	endLoop := d.startLoop()
+	workers.Go(func() { d.writer.Run(working) })
+	err := do(ctx)
+	stop()
+	workers.Wait()
+	if d.options.Write {
+		err = errors.Join(err, d.letGo())
+	}
+	endLoop()
+	return err
+}
+
+// lockOnce wins the lease for the length of one command.
+func (d *Daemon) lockOnce(ctx context.Context, progress Progress) error {
+	progress("waiting for the lock, %s at most", lockWithin)
+	ctx, cancel := context.WithTimeout(ctx, lockWithin)
+	defer cancel()
+	held, err := d.leader.lease.Acquire(ctx)
+	if err != nil {
+		return &control.Error{Message: err.Error(), Exit: exitOf(reconcile.Report{Err: err}, true)}
+	}
+	d.becomeLeader(held)
+	return nil
+}
+
+// rounds probes every target of the zones until they are judged. Own faults
+// and flapping targets end it too, after twice the rounds that a verdict takes;
+// what is not judged by then stays as it is in the zone.
+func (d *Daemon) rounds(ctx context.Context, zones []record.Name, progress Progress) {
+	jobs, gap, rounds := d.roundPlan(zones)
+	for round := 1; round <= rounds && ctx.Err() == nil; round++ {
+		progress("probing %d targets, round %d of %d at most", len(jobs), round, rounds)
+		results := d.schedule.Round(ctx, jobs)
+		d.step(engine.Results{Results: results})
+		decided := false
+		d.ask(func(e *engine.Engine) { decided = len(e.Undecided(zones)) == 0 })
+		if decided || round == rounds || !wait(ctx, gap) {
+			return
+		}
+	}
+}
+
+// roundPlan lists the jobs of the zones, the time between two rounds, never
+// shorter than min(interval, 2 s) of any check, and the most rounds.
+func (d *Daemon) roundPlan(zones []record.Name) (jobs []schedule.Job, gap time.Duration, rounds int) {
+	d.ask(func(e *engine.Engine) {
+		for _, t := range e.TargetsIn(zones) {
+			spec := d.config.Checks[t.Check]
+			jobs = append(jobs, schedule.Job{Spec: spec, Target: t})
+			gap = max(gap, min(spec.Interval, pace))
+			rounds = max(rounds, 2*max(spec.Fall, spec.Rise))
+		}
+	})
+	return jobs, gap, rounds
+}

@@ -1,0 +1,87 @@
+package daemon
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"sidestep/pkg/config"
+	"sidestep/pkg/engine"
+	"sidestep/pkg/provider"
+)
+
+// Reload reads the config anew and puts it in force, or keeps the one before
+// and says why: in the log, in status, and in the error. Counters of targets
+// whose check is the same go on. What only a start can change (zones and their
+// providers, the node, the state directory, the socket, the lock) is refused.
+func (d *Daemon) Reload() error {
+	d.tellSystemd(reloading())
+	defer d.tellSystemd(ready)
+	err := d.reloadConfig()
+	d.ask(func(*engine.Engine) {
+		d.reload = ""
+		if err != nil {
+			d.reload = err.Error()
+		}
+	})
+	if err != nil {
+		d.log.Error("reload refused; the config before stays in force", "error", err)
+		return fmt.Errorf("reload: %w", err)
+	}
+	d.log.Info("reloaded", "config", d.options.Config.File)
+	return nil
+}
+
+func (d *Daemon) reloadConfig() error {
+	if d.options.Load == nil {
+		return errors.New("this sidestep cannot read its config again")
+	}
+	next, err := d.options.Load()
+	if err != nil {
+		return err
+	}
+	if what := needsRestart(d.options.Config, next); what != "" {
+		return fmt.Errorf("%s changed: that takes a restart", what)
+	}
+	effects := make(chan engine.Effects, 1)
+	d.ask(func(*engine.Engine) { d.config = next })
+	if !d.send(message{event: engine.Configure{Config: d.engineConfig(next)}, done: effects}) {
+		return errors.New("stopped meanwhile")
+	}
+	<-effects
+	d.ask(func(*engine.Engine) {
+		d.loaded = d.clock.Wall()
+		d.schedule.Set(d.jobs())
+	})
+	return nil
+}
+
+// needsRestart names what differs between two configs that a reload cannot
+// change; empty when nothing does.
+func needsRestart(old, next *config.Config) string {
+	switch {
+	case old.Node != next.Node:
+		return "node"
+	case old.State.Dir != next.State.Dir:
+		return "state.dir"
+	case old.Control != next.Control:
+		return "control"
+	case old.Leader != next.Leader:
+		return "leader"
+	case old.Reconcile.RetryBase != next.Reconcile.RetryBase || old.Reconcile.RetryMax != next.Reconcile.RetryMax:
+		return "reconcile.retry"
+	case !slices.EqualFunc(old.Zones, next.Zones, sameZone):
+		return "zones"
+	}
+	return ""
+}
+
+func sameZone(a, b config.Zone) bool {
+	sameSecret := func(x, y provider.Secret) bool { return x.Reveal() == y.Reveal() }
+	return a.Name == b.Name && a.Provider == b.Provider &&
+		slices.Equal(a.Verify.Servers, b.Verify.Servers) && a.Verify.DNS == b.Verify.DNS &&
+		a.Settings.Insecure == b.Settings.Insecure && a.Settings.Late == b.Settings.Late && a.Settings.Lag == b.Settings.Lag &&
+		maps.Equal(a.Settings.Options, b.Settings.Options) &&
+		maps.EqualFunc(a.Settings.Secrets, b.Settings.Secrets, sameSecret)
+}

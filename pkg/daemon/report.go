@@ -1,0 +1,165 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"sidestep/pkg/control"
+	"sidestep/pkg/engine"
+	"sidestep/pkg/observe"
+	"sidestep/pkg/plan"
+	"sidestep/pkg/reconcile"
+	"sidestep/pkg/record"
+)
+
+// writeLine is one write as the journal and status show it.
+type writeLine struct {
+	Zone   string `json:"zone"`
+	Name   string `json:"name"`
+	Type   string `json:"type"`
+	Value  string `json:"value"`
+	Action string `json:"action"`
+	From   string `json:"replaces,omitempty"`
+	Reason string `json:"reason,omitempty"`
+	Error  string `json:"error,omitempty"`
+
+	at time.Time
+}
+
+// keptWrites is how many writes status shows.
+const keptWrites = 20
+
+// wrote takes one call to a provider from a zone's worker.
+func (d *Daemon) wrote(w reconcile.Write) {
+	for _, c := range w.Changes {
+		line := writeLine{
+			Zone: string(w.Zone), Name: string(c.Key.Name), Type: string(c.Key.Type), Value: c.Value,
+			Action: string(c.Action), From: c.From, Reason: c.Reason, at: d.clock.Wall(),
+		}
+		level := d.log.Info
+		if w.Err != nil {
+			line.Error = w.Err.Error()
+			level = d.log.Warn
+		}
+		level("write", "zone", line.Zone, "name", line.Name, "type", line.Type, "action", line.Action, "value", line.Value, "reason", line.Reason, "error", line.Error)
+		d.journal("write", line)
+		d.ask(func(*engine.Engine) {
+			d.writes = append(d.writes, line)
+			if len(d.writes) > keptWrites {
+				d.writes = d.writes[1:]
+			}
+		})
+	}
+}
+
+// report takes the end of a round from a zone's worker.
+func (d *Daemon) report(r reconcile.Report) {
+	if r.Err != nil && errors.Is(r.Err, context.Canceled) {
+		return
+	}
+	what := "write zone " + string(r.Zone)
+	if r.Look {
+		what = "list zone " + string(r.Zone)
+	}
+	d.errors.note(what, r.Err)
+	switch {
+	case r.Err != nil:
+		d.send(message{event: engine.Failed{Zone: r.Zone, Err: r.Err.Error()}})
+	case r.Look:
+		d.send(message{event: engine.Seen{Zone: *r.Seen}})
+	default:
+		d.reportBlocked(r.Final)
+		d.reportVerified(r)
+		d.send(message{event: engine.Done{Zone: *r.Seen, Applied: r.Applied, Plan: r.Final}})
+	}
+}
+
+func (d *Daemon) reportBlocked(p plan.Plan) {
+	for _, b := range p.Blocked {
+		what := fmt.Sprintf("guard %s at %s", b.Guard, b.Key)
+		d.errors.note(what, errors.New(b.Detail))
+	}
+}
+
+func (d *Daemon) reportVerified(r reconcile.Report) {
+	if len(r.Applied) == 0 {
+		return
+	}
+	d.journal("verify", struct {
+		Zone     string `json:"zone"`
+		Verified bool   `json:"verified"`
+		Detail   string `json:"detail,omitempty"`
+	}{string(r.Zone), r.Verified, r.Detail})
+	if !r.Verified {
+		d.log.Warn("written, but not verified", "zone", string(r.Zone), "detail", r.Detail)
+		return
+	}
+	d.log.Info("verified", "zone", string(r.Zone), "changes", len(r.Applied))
+}
+
+// ask is how the reconciler asks a name server.
+func ask(ctx context.Context, server string, key record.Key) ([]string, error) {
+	answer, err := observe.Ask(ctx, server, key.Name, key.Type)
+	if err != nil {
+		return nil, err
+	}
+	if answer.Rcode != "NOERROR" && answer.Rcode != "NXDOMAIN" {
+		return nil, fmt.Errorf("it answered %s", answer.Rcode)
+	}
+	return answer.Values, nil
+}
+
+// zonePlan turns a report into the answer of plan and reconcile.
+func zonePlan(r reconcile.Report, wrote bool) control.ZonePlan {
+	z := control.ZonePlan{
+		Zone: string(r.Zone), InSync: r.Err == nil && r.Final.InSync(), Checksum: r.Plan.Checksum(),
+		Changes: changes(r.Plan.Changes()), Blocked: blocked(r.Final.Blocked), Detail: r.Detail,
+		Exit: exitOf(r, wrote),
+	}
+	if r.Plan.Zone == "" {
+		z.Checksum = ""
+	} else {
+		z.Text = r.Plan.Lines()
+	}
+	if r.Err != nil {
+		z.Error = r.Err.Error()
+	}
+	if wrote {
+		z.Applied = changes(r.Applied)
+		z.Verified = &r.Verified
+	}
+	return z
+}
+
+func changes(list []plan.Change) []control.Change {
+	out := []control.Change{}
+	for _, c := range list {
+		out = append(out, control.Change{
+			Action: string(c.Action), Name: string(c.Key.Name), Type: string(c.Key.Type), Variant: c.Key.Variant,
+			Value: c.Value, From: c.From, Reason: c.Reason, Guard: c.Guard,
+		})
+	}
+	return out
+}
+
+func blocked(list []plan.Blocked) []control.Blocked {
+	out := []control.Blocked{}
+	for _, b := range list {
+		out = append(out, control.Blocked{Guard: b.Guard, Detail: b.Detail})
+	}
+	return out
+}
+
+// newestFirst is what status shows of the writes.
+func newestFirst(lines []writeLine) []control.Write {
+	out := []control.Write{}
+	for _, l := range slices.Backward(lines) {
+		out = append(out, control.Write{
+			At: l.at, Zone: l.Zone, Name: l.Name, Type: l.Type, Value: l.Value, Action: l.Action, Error: l.Error,
+		})
+	}
+	return out
+}

@@ -1,0 +1,99 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"sidestep/pkg/control"
+	"sidestep/pkg/engine"
+	"sidestep/pkg/lease"
+	"sidestep/pkg/provider"
+	"sidestep/pkg/reconcile"
+)
+
+// Plan says what would be written now and why, and writes nothing.
+func (d *Daemon) Plan(ctx context.Context, request control.PlanRequest) (control.Plan, error) {
+	return d.work(ctx, request, nil, d.writer.Plan, false)
+}
+
+// Reconcile brings the zones to the wanted state now. Asking for it is a
+// person's yes to the first plan of each record set.
+func (d *Daemon) Reconcile(ctx context.Context, request control.PlanRequest) (control.Plan, error) {
+	override := map[string]bool{"adopt": true}
+	for _, guard := range request.Override {
+		override[guard] = true
+	}
+	return d.work(ctx, request, override, d.writer.Do, true)
+}
+
+// work waits until the zones' targets are judged, and carries their work out
+// side by side.
+func (d *Daemon) work(
+	ctx context.Context, request control.PlanRequest, override map[string]bool,
+	do func(context.Context, engine.Work) reconcile.Report, writes bool,
+) (control.Plan, error) {
+	zones, err := d.zoneNames(request.Zones)
+	if err != nil {
+		return control.Plan{}, &control.Error{Message: err.Error(), Hint: "the zones of the config: sidestep config show", Exit: control.ExitUsage}
+	}
+	if err := d.readyFor(ctx, zones); err != nil {
+		return control.Plan{}, fmt.Errorf("wait for the targets to be judged: %w", err)
+	}
+	works := make([]engine.Work, len(zones))
+	var undecided []string
+	d.ask(func(e *engine.Engine) {
+		for i, name := range zones {
+			works[i], _ = e.Work(d.now(), name, override)
+		}
+		for _, t := range e.Undecided(zones) {
+			undecided = append(undecided, t.ID())
+		}
+	})
+	answer := control.Plan{Zones: make([]control.ZonePlan, len(zones))}
+	var group sync.WaitGroup
+	for i, w := range works {
+		group.Go(func() { answer.Zones[i] = zonePlan(do(ctx, w), writes) })
+	}
+	group.Wait()
+	answer.Undecided = append([]string{}, undecided...)
+	return answer, nil
+}
+
+// Approve takes a person's yes.
+func (d *Daemon) Approve(_ context.Context, request control.ApproveRequest, by string) error {
+	effects := d.step(engine.Approve{Target: d.approveTarget(request.Target), Plan: request.Plan, By: by})
+	if effects.Err != nil {
+		return &control.Error{Message: effects.Err.Error(), Hint: "what waits: sidestep status", Exit: control.ExitUsage}
+	}
+	return nil
+}
+
+// approveTarget completes a short name of the config.
+func (d *Daemon) approveTarget(text string) string {
+	if name, err := d.knownName(text); err == nil {
+		return string(name)
+	}
+	return text
+}
+
+// exitOf is what a report would make a command exit with.
+func exitOf(r reconcile.Report, wrote bool) int {
+	var held *lease.HeldError
+	var two *reconcile.TwoWritersError
+	var api *provider.Error
+	switch {
+	case errors.As(r.Err, &held), errors.As(r.Err, &two), errors.Is(r.Err, reconcile.ErrNotLeader):
+		return control.ExitNotLeader
+	case errors.As(r.Err, &api):
+		return control.ExitProvider
+	case r.Err != nil:
+		return control.ExitFailure
+	case len(r.Final.Blocked) > 0:
+		return control.ExitGuard
+	case wrote && !r.Final.InSync():
+		return control.ExitFailure
+	}
+	return control.ExitDone
+}

@@ -1,0 +1,181 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"sidestep/pkg/config"
+	"sidestep/pkg/control"
+	"sidestep/pkg/engine"
+	"sidestep/pkg/health"
+	"sidestep/pkg/plan"
+	"sidestep/pkg/record"
+	"sidestep/pkg/steer"
+)
+
+// Status describes everything, or the record sets of one name and what they
+// rest on.
+func (d *Daemon) Status(_ context.Context, name string) (control.Status, error) {
+	var only record.Name
+	if name != "" {
+		var err error
+		if only, err = d.knownName(name); err != nil {
+			return control.Status{}, &control.Error{Message: err.Error(), Exit: control.ExitUsage}
+		}
+	}
+	var status control.Status
+	d.ask(func(e *engine.Engine) { status = d.describe(e, only) })
+	return status, nil
+}
+
+// knownName is a name of the config, absolute or short.
+func (d *Daemon) knownName(text string) (record.Name, error) {
+	for _, spec := range d.options.Config.Records {
+		name, err := record.ParseNameIn(text, spec.Key.Zone)
+		if err == nil && name == spec.Key.Name {
+			return name, nil
+		}
+	}
+	return "", fmt.Errorf("status %q: the config has no record set of that name; all of them: sidestep status", text)
+}
+
+func (d *Daemon) describe(e *engine.Engine, only record.Name) control.Status {
+	view := e.View(d.now())
+	status := control.Status{
+		Node: d.config.Node.Name, Leader: d.leader.status(d.now()),
+		Zones: []control.Zone{}, Records: []control.Record{}, Targets: []control.Target{},
+		Sites: []control.Site{}, Overrides: []control.Override{}, Notices: d.notices(view),
+		Writes: newestFirst(d.writes),
+		Config: control.ConfigInfo{File: d.config.File, Loaded: d.loaded, Error: d.reload},
+	}
+	rests := map[string]bool{}
+	for _, s := range view.Sets {
+		if only != "" && s.Spec.Key.Name != only {
+			continue
+		}
+		status.Records = append(status.Records, describeSet(s, view))
+		for _, a := range s.Spec.Answers {
+			for _, c := range s.Spec.Checks {
+				rests[c+"@"+a.Probe] = true
+			}
+		}
+	}
+	for _, t := range view.Targets {
+		if only == "" || rests[t.Target.ID()] {
+			status.Targets = append(status.Targets, describeTarget(t))
+		}
+	}
+	for _, z := range view.Zones {
+		status.Zones = append(status.Zones, d.describeZone(z))
+	}
+	return status
+}
+
+func (d *Daemon) notices(view engine.View) []string {
+	notices := []string{}
+	if view.Lost {
+		notices = append(notices, "the saved state was corrupt and overrides may be lost with it: nothing is resumed until you looked and said: sidestep approve all")
+	}
+	if d.options.ReadOnly {
+		notices = append(notices, "read-only: everything but the write")
+	}
+	if d.reload != "" {
+		notices = append(notices, "the last reload was refused and the config before is in force: "+d.reload)
+	}
+	return notices
+}
+
+func (d *Daemon) describeZone(z engine.ZoneView) control.Zone {
+	promises, _ := d.writer.Promises(z.Name)
+	return control.Zone{
+		Zone: string(z.Name), Provider: d.providerOf(z.Name), Pause: string(promises.Pause),
+		Atomic: promises.Atomic, Fenced: promises.Fenced,
+		OpenCalls: d.writer.OpenCalls(z.Name), Error: z.Err, Listed: z.Listed,
+	}
+}
+
+func (d *Daemon) providerOf(name record.Name) string {
+	i := slices.IndexFunc(d.config.Zones, func(z config.Zone) bool { return z.Name == name })
+	if i < 0 {
+		return ""
+	}
+	return d.config.Zones[i].Provider
+}
+
+func describeTarget(t engine.TargetView) control.Target {
+	return control.Target{
+		ID: t.Target.ID(), Check: t.Target.Check, Address: t.Target.Address, Verdict: string(t.Shown),
+		Phase: string(t.Phase), Cause: string(t.Cause), Detail: t.Detail, Since: t.Since,
+		Passes: t.Passes, Fails: t.Fails, Cooldown: control.Cooldown{State: "eligible"},
+	}
+}
+
+func describeSet(s engine.SetView, view engine.View) control.Record {
+	key := s.Spec.Key
+	r := control.Record{
+		Name: string(key.Name), Type: string(key.Type), Variant: key.Variant, Policy: string(s.Spec.Policy),
+		Live: []string{}, Paused: []string{}, Wanted: list(s.Plan.Wanted.Live),
+		Held: list(s.Plan.Held), Foreign: list(s.Plan.Foreign), Weights: map[string]int{},
+		Reason: reasonOf(s), Blocked: blockedAt(view, s), Answers: []control.Answer{},
+	}
+	for _, a := range s.Plan.Seen.Answers {
+		switch {
+		case a.Live && s.Spec.Names(a.Value):
+			r.Live = append(r.Live, a.Value)
+		case a.Paused && s.Spec.Names(a.Value):
+			r.Paused = append(r.Paused, a.Value)
+		}
+	}
+	for i, a := range s.Spec.Answers {
+		r.Answers = append(r.Answers, describeAnswer(a, s.Judged[i], s.Plan.Seen))
+	}
+	return r
+}
+
+func reasonOf(s engine.SetView) string {
+	switch {
+	case !s.Listed:
+		return "the zone was not listed yet"
+	case !s.Ready:
+		return "not planned before its targets are judged"
+	}
+	return s.Plan.Wanted.Reason
+}
+
+func blockedAt(view engine.View, s engine.SetView) []control.Blocked {
+	var here []plan.Blocked
+	for _, z := range view.Zones {
+		for _, b := range z.Plan.Blocked {
+			if b.Key == s.Spec.Key || b.Key == (record.Key{Zone: s.Spec.Key.Zone}) {
+				here = append(here, b)
+			}
+		}
+	}
+	return blocked(here)
+}
+
+func describeAnswer(a steer.Answer, judged steer.Judged, seen record.Set) control.Answer {
+	out := control.Answer{
+		Value: a.Value, State: "missing", Verdict: string(health.Unknown),
+		Usable: judged.Usable == steer.Yes, Reason: judged.Why,
+	}
+	switch judged.Usable {
+	case steer.Yes:
+		out.Verdict = string(health.Up)
+	case steer.No:
+		out.Verdict = string(health.Down)
+	}
+	if at, found := seen.Find(a.Value); found {
+		switch {
+		case at.Live:
+			out.State = "live"
+		case at.Paused || at.Held:
+			out.State = "paused"
+		}
+	}
+	return out
+}
+
+// list makes an empty list where there is none: JSON says [] and not null.
+func list(values []string) []string { return append([]string{}, values...) }
