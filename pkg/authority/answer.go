@@ -1,6 +1,10 @@
 package authority
 
-import "github.com/miekg/dns"
+import (
+	"slices"
+
+	"github.com/miekg/dns"
+)
 
 // udpSize is the largest answer over UDP, which passes every path without
 // fragments (DNS Flag Day 2020, RFC 9715 section 3.1).
@@ -18,8 +22,8 @@ func respond(z *Zone, req *dns.Msg, tcp bool) *dns.Msg {
 	m.Rcode = f.rcode
 	m.Authoritative = f.authoritative
 	// The lists are shared with the zone: clipped, so that appending copies.
-	m.Answer, m.Ns = clip(f.answer), clip(f.authority)
-	m.Extra = clip(f.additional)
+	m.Answer, m.Ns = slices.Clip(f.answer), slices.Clip(f.authority)
+	m.Extra = slices.Clip(f.additional)
 	if opt != nil {
 		m.SetEdns0(udpSize, opt.Do()) // DO is copied back (RFC 3225 section 3)
 	}
@@ -27,8 +31,6 @@ func respond(z *Zone, req *dns.Msg, tcp bool) *dns.Msg {
 	m.Compress = true
 	return m
 }
-
-func clip(rrs []dns.RR) []dns.RR { return rrs[:len(rrs):len(rrs)] }
 
 // edns finds the OPT record of a request and the error that it stands for, if
 // any (RFC 6891 section 6.1).

@@ -55,7 +55,7 @@ func transferZone(w dns.ResponseWriter, req *dns.Msg, z *Zone) error {
 func envelopes(z *Zone) [][]dns.RR {
 	var messages [][]dns.RR
 	start, size := 0, 0
-	all := append(clip(z.records), z.records[0])
+	all := append(slices.Clip(z.records), z.records[0])
 	for i, rr := range all {
 		length := dns.Len(rr)
 		if i > start && size+length > envelope {
