@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"net/http"
 	"net/netip"
 	"regexp"
 	"slices"
@@ -119,9 +120,9 @@ func (b *builder) http(it *item) *check.HTTP {
 func (b *builder) methodRules(it *item, spec *check.HTTP) {
 	method := it.at("method")
 	switch {
-	case spec.Method == "CONNECT":
+	case spec.Method == http.MethodConnect:
 		b.fail(method.pos, method.path(), "CONNECT asks for a tunnel, not for a page", "use GET or HEAD")
-	case spec.Method == "HEAD" && (it.has("body") || it.has("json")):
+	case spec.Method == http.MethodHead && (it.has("body") || it.has("json")):
 		b.fail(method.pos, method.path(), "the answer to HEAD has no body that body or json could look at", "use GET")
 	}
 }

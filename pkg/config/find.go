@@ -21,13 +21,16 @@ const envPrefix = "SIDESTEP"
 // its environment variable, SIDESTEP_ and the flag's name in upper case with
 // underscores. It is called after the flags were parsed, and leaves v able to
 // answer for them (Find). The command line wins over the environment; keys of
-// the config file are never touched. An empty variable counts as unset.
+// the config file are never touched. An empty variable counts as unset, and
+// those of --help and --version are not asked: containers set SIDESTEP_VERSION.
 func BindFlags(flags *pflag.FlagSet, v *viper.Viper) error {
 	v.SetEnvPrefix(envPrefix)
 	v.SetEnvKeyReplacer(strings.NewReplacer("-", "_"))
 	var problems []error
 	flags.VisitAll(func(f *pflag.Flag) {
-		problems = append(problems, bindFlag(flags, v, f))
+		if f.Name != "help" && f.Name != "version" {
+			problems = append(problems, bindFlag(flags, v, f))
+		}
 	})
 	return errors.Join(problems...)
 }

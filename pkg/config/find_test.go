@@ -17,6 +17,7 @@ func flags(t *testing.T, args ...string) (*pflag.FlagSet, *viper.Viper) {
 	set := pflag.NewFlagSet("test", pflag.ContinueOnError)
 	set.String("config", "", "")
 	set.Bool("take-over", false, "")
+	set.Bool("version", false, "")
 	set.Duration("for", time.Minute, "")
 	set.StringSlice("zone", nil, "")
 	if err := set.Parse(args); err != nil {
@@ -26,6 +27,7 @@ func flags(t *testing.T, args ...string) (*pflag.FlagSet, *viper.Viper) {
 }
 
 func TestEnvironmentStandsForFlags(t *testing.T) {
+	t.Setenv("SIDESTEP_VERSION", "1.2.3")
 	t.Setenv("SIDESTEP_TAKE_OVER", "true")
 	t.Setenv("SIDESTEP_FOR", "2h")
 	t.Setenv("SIDESTEP_ZONE", "a.example,b.example")

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -76,10 +77,8 @@ func label(what string) *kind { return pattern(what+" of a-z, 0-9 and -", `[a-z0
 func choice(words ...string) *kind {
 	word := strings.Join(words, " | ")
 	return &kind{word: word, parse: func(s string) (any, *fault) {
-		for _, w := range words {
-			if s == w {
-				return s, nil
-			}
+		if slices.Contains(words, s) {
+			return s, nil
 		}
 		return nil, faultf("expected %s, got %s", word, quote(s)).advise(maybe(s, words))
 	}}

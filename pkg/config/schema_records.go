@@ -27,7 +27,7 @@ var zoneKeys = []field{
 	), of: "rfc2136", doc: "the key that signs updates and transfers; needed unless the servers are on loopback or insecure is true"},
 
 	{name: "file", kind: path("a zone file"), of: "local", doc: "the zone file (RFC 1035); relative to the config's folder"},
-	{name: "listen", kind: listen(), def: "", of: "local", doc: `where the embedded server answers, UDP and TCP; "" edits the file only`},
+	{name: "listen", kind: listen(), word: "off", of: "local", doc: `where the embedded server answers, UDP and TCP; "" edits the file only`},
 
 	{name: "endpoint", kind: text("a URL"), of: "cloudflare route53 tencentcloud powerdns", word: "the vendor's", doc: "base URL of the API: everything before the resource path; https or loopback"},
 	{name: "api_token", kind: secret(), of: "cloudflare", doc: "token that may edit the zone"},

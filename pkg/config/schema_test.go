@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -86,7 +87,11 @@ func TestEveryMissingFeatureIsNamed(t *testing.T) {
 	names := regexp.MustCompile(`^checks\.[a-z0-9-]+`)
 	for _, name := range []string{"not-built", "lock-etcd"} {
 		_, err := Parse(name, []byte(read(t, "testdata/bad/"+name+".yaml")), world())
-		for _, e := range err.(Errors) {
+		var all Errors
+		if !errors.As(err, &all) {
+			t.Fatalf("Parse = %v, want Errors", err)
+		}
+		for _, e := range all {
 			feature, found := strings.CutPrefix(e.Problem, "not built yet: ")
 			if !found {
 				t.Errorf("%v: every error of this file should be about a missing feature", e)

@@ -75,8 +75,7 @@ func (b *builder) secretFromCredential(it *item, name string) (string, *fault) {
 func (b *builder) secretFromPath(it *item, path string, watch bool) (string, *fault) {
 	f, err := readFile(b.opts, path, maxSecret)
 	if err != nil {
-		var inner *fs.PathError
-		if errors.As(err, &inner) {
+		if inner, ok := errors.AsType[*fs.PathError](err); ok {
 			err = inner.Err
 		}
 		return "", faultf("cannot read the secret file %s: %v", quote(path), err)
