@@ -191,7 +191,11 @@ func (a *app) printPlan(answer control.Plan, write bool) {
 func (a *app) printApplied(z control.ZonePlan) {
 	switch {
 	case len(z.Applied) > 0 && z.Verified != nil && *z.Verified:
-		fmt.Fprintf(a.io.Out, "  written: %d, verified at the zone's name servers\n", len(z.Applied))
+		how := z.Detail
+		if how == "" {
+			how = "at the zone's name servers"
+		}
+		fmt.Fprintf(a.io.Out, "  written: %d, verified %s\n", len(z.Applied), how)
 	case len(z.Applied) > 0:
 		fmt.Fprintf(a.io.Out, "  written: %d, not verified: %s\n", len(z.Applied), z.Detail)
 	case z.Error == "" && !z.InSync:

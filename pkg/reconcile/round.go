@@ -297,7 +297,12 @@ func (r *round) verify(ctx context.Context) {
 	if !r.report.Verified && r.report.Detail == "" {
 		r.report.Detail = "the zone is not as wanted yet"
 	}
-	if r.zone.NoDNS || r.options.Ask == nil || len(r.report.Applied) == 0 || !r.report.Verified {
+	servers := r.servers()
+	switch {
+	case len(r.report.Applied) == 0 || !r.report.Verified:
+		return
+	case len(servers) == 0:
+		r.report.Detail = "by listing the zone only: there is no name server to ask"
 		return
 	}
 	written := map[record.Key]bool{}
@@ -305,7 +310,7 @@ func (r *round) verify(ctx context.Context) {
 		written[c.Key] = true
 	}
 	var missed []string
-	for _, server := range r.servers() {
+	for _, server := range servers {
 		for key := range written {
 			if err := r.askUntil(ctx, server, key); err != nil {
 				missed = append(missed, err.Error())
@@ -318,7 +323,11 @@ func (r *round) verify(ctx context.Context) {
 	}
 }
 
+// servers lists who is asked after a write; nobody when only listing is wanted.
 func (w *worker) servers() []string {
+	if w.zone.NoDNS || w.options.Ask == nil {
+		return nil
+	}
 	if len(w.zone.Servers) > 0 {
 		return w.zone.Servers
 	}
