@@ -1,0 +1,66 @@
+package lab
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"syscall"
+)
+
+const (
+	firstHost = 11 // FreeAddrs gives 127.0.0.11 to 127.0.0.254
+	lastHost  = 254
+	attempts  = 64 // how many ports are tried until all addresses have it free
+)
+
+// FreePort finds a TCP port that is free on an address ("127.0.0.1"). Nothing
+// holds it until the caller listens: take it soon.
+func FreePort(addr string) (int, error) {
+	listener, err := net.Listen("tcp", net.JoinHostPort(addr, "0"))
+	if err != nil {
+		return 0, fmt.Errorf("find a free port on %s: %w", addr, err)
+	}
+	port := listener.Addr().(*net.TCPAddr).Port
+	if err := listener.Close(); err != nil {
+		return 0, fmt.Errorf("find a free port on %s: %w", addr, err)
+	}
+	return port, nil
+}
+
+// FreeAddrs finds n loopback addresses, 127.0.0.11 and up, with one common TCP
+// port that is free on all of them, as ADDRESS:PORT: a check has one port for
+// all addresses that it probes. Nothing holds them until the caller listens.
+// Systems other than Linux have to be given the addresses first.
+func FreeAddrs(n int) ([]string, error) {
+	if n < 1 || n > lastHost-firstHost+1 {
+		return nil, fmt.Errorf("find free addresses: expected 1 to %d, got %d", lastHost-firstHost+1, n)
+	}
+	var err error
+	for range attempts {
+		var addrs []string
+		if addrs, err = tryAddrs(n); err == nil {
+			return addrs, nil
+		}
+		if !errors.Is(err, syscall.EADDRINUSE) {
+			break
+		}
+	}
+	return nil, fmt.Errorf("find %d free addresses from 127.0.0.%d: %w", n, firstHost, err)
+}
+
+// tryAddrs listens on all addresses at once, on the port that was free on the
+// first.
+func tryAddrs(n int) (addrs []string, err error) {
+	port := 0
+	for i := range n {
+		listener, listenErr := net.Listen("tcp", net.JoinHostPort("127.0.0."+strconv.Itoa(firstHost+i), strconv.Itoa(port)))
+		if listenErr != nil {
+			return nil, listenErr
+		}
+		defer func() { err = errors.Join(err, listener.Close()) }()
+		port = listener.Addr().(*net.TCPAddr).Port
+		addrs = append(addrs, listener.Addr().String())
+	}
+	return addrs, nil
+}
