@@ -1,5 +1,159 @@
 package cli
 
-import "github.com/spf13/cobra"
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
 
-func (a *app) demoCommand() *cobra.Command { return &cobra.Command{Use: "demo"} }
+	"github.com/spf13/cobra"
+
+	"sidestep/pkg/config"
+	"sidestep/pkg/daemon"
+)
+
+func (a *app) demoCommand() *cobra.Command {
+	var script bool
+	var dir string
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "Try it all on this machine: three web servers, a zone, and the daemon",
+		Long: `Try it all on this machine: three web servers, a zone, and the daemon.
+
+Everything listens on loopback, on ports that are free, and is gone when you
+press Ctrl-C. The config file is an ordinary one; its path is printed, so that
+the other commands work on it from another terminal.
+
+With --script the demo plays a failover story by itself: it breaks and mends the
+web servers, asks the DNS over the wire at each step, prints a timeline, and
+exits with 0 only if every step held.`,
+		Example: `  sidestep demo
+  sidestep demo --script`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.demo(cmd.Context(), dir, script)
+		},
+	}
+	cmd.Flags().BoolVar(&script, "script", false, "play a failover story, print its timeline, exit")
+	cmd.Flags().StringVar(&dir, "dir", "", "folder for config, zone and state, kept afterwards (default a new one, removed at the end)")
+	return cmd
+}
+
+// demo builds the world, runs the daemon in it, and hands over to a person or
+// to the story.
+func (a *app) demo(ctx context.Context, dir string, script bool) (err error) {
+	dir, clean, err := demoDir(dir)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, clean()) }()
+	w, err := newDemoWorld(dir, script)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, w.close()) }()
+	run, err := a.demoDaemon(w, script)
+	if err != nil {
+		return err
+	}
+	working, stop := context.WithCancel(ctx)
+	defer stop()
+	var group sync.WaitGroup
+	failed := make(chan error, 2)
+	group.Go(func() { failed <- run(working) })
+	group.Go(func() { failed <- w.control.Serve(working) })
+	if script {
+		err = a.playStory(working, w)
+	} else {
+		a.printDemo(w)
+		select {
+		case <-ctx.Done():
+		case err = <-failed:
+		}
+	}
+	stop()
+	group.Wait()
+	return err
+}
+
+func demoDir(dir string) (path string, clean func() error, err error) {
+	if dir == "" {
+		dir, err = os.MkdirTemp("", "sidestep-demo-")
+		return dir, func() error { return os.RemoveAll(dir) }, err
+	}
+	if dir, err = filepath.Abs(dir); err != nil {
+		return "", nil, fmt.Errorf("demo: %w", err)
+	}
+	if err := os.MkdirAll(dir, 0o750); err != nil {
+		return "", nil, fmt.Errorf("demo: %w", err)
+	}
+	return dir, func() error { return nil }, nil
+}
+
+// demoDaemon makes the daemon of the demo's config: the same as any other. The
+// story keeps its log out of the timeline.
+func (a *app) demoDaemon(w *demoWorld, script bool) (run func(context.Context) error, err error) {
+	log, err := a.logger(script)
+	if err != nil {
+		return nil, err
+	}
+	cfg, err := config.Load(w.config, config.Options{Getenv: a.io.Getenv})
+	if err != nil {
+		return nil, err
+	}
+	d, err := daemon.New(daemon.Options{
+		Config: cfg, Registry: a.registry, Logger: log, Version: a.version, Write: true,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return d.Run, nil
+}
+
+func (a *app) printDemo(w *demoWorld) {
+	host, port, _ := strings.Cut(w.dns, ":")
+	fmt.Fprintf(a.io.Out, `
+sidestep demo
+
+  config   %[1]s
+  zone     demo.test, served at %[2]s
+  servers  %[3]s
+
+  www.demo.test   answers with every server that is up
+  app.demo.test   answers with the first that is up, in the order b1, b2, b3
+
+Ask the name:
+
+  dig +short @%[4]s -p %[5]s www.demo.test
+
+Break a server (modes: refuse, hang, reset, 503), watch, and mend it:
+
+  curl -X POST 'http://%[6]s/break?backend=b1&mode=refuse'
+  curl -X POST 'http://%[6]s/mend?backend=b1'
+
+Look at what sidestep sees and does:
+
+  sidestep status --config %[1]s
+  sidestep plan   --config %[1]s
+
+A server is down after 3 failures in a row, a second apart. Ctrl-C ends it all.
+
+`, w.config, w.dns, w.serverList(), host, port, w.control.Addr())
+}
+
+// demoTimes are the intervals of the demo: slow enough to watch, or, for the
+// story, as fast as they can be told apart.
+type demoTimes struct {
+	interval, timeout, debounce, hold time.Duration
+}
+
+func timesOf(script bool) demoTimes {
+	if script {
+		return demoTimes{200 * time.Millisecond, 100 * time.Millisecond, 200 * time.Millisecond, time.Second}
+	}
+	return demoTimes{time.Second, 500 * time.Millisecond, 300 * time.Millisecond, 10 * time.Second}
+}
