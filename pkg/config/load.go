@@ -118,7 +118,7 @@ func (c content) refuse(uid int) *fault {
 		return nil
 	case c.owner != 0 && c.owner != uid:
 		return faultf("the file belongs to user id %d, neither root nor you (%d)", c.owner, uid).advise("chown it to root or to yourself")
-	case writable != 0 && c.mode.Type()&fs.ModeNamedPipe == 0:
+	case writable != 0:
 		return faultf("others can write the file (mode %04o)", c.mode.Perm()).advise("chmod go-w it")
 	}
 	return nil
