@@ -1,0 +1,87 @@
+package main_test
+
+import (
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const unitFile = "../../deploy/systemd/sidestep.service"
+
+// readUnit reads a unit file into "Section.Key" and its values, in order.
+func readUnit(t *testing.T, text string) map[string][]string {
+	t.Helper()
+	unit, section := map[string][]string{}, ""
+	for number, line := range strings.Split(text, "\n") {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		if name, isSection := strings.CutPrefix(line, "["); isSection {
+			section = strings.TrimSuffix(name, "]")
+			continue
+		}
+		key, value, found := strings.Cut(line, "=")
+		if !found || section == "" || key != strings.TrimSpace(key) {
+			t.Fatalf("%s:%d: %q is neither a section nor a setting in one", unitFile, number+1, line)
+		}
+		unit[section+"."+key] = append(unit[section+"."+key], value)
+	}
+	return unit
+}
+
+// TestCase95Unit holds the unit to what a start before the network, or a crash
+// in a loop, must not do: stay dead.
+func TestCase95Unit(t *testing.T) {
+	text, err := os.ReadFile(unitFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	unit := readUnit(t, string(text))
+	want := map[string]string{
+		"Unit.Wants":                     "network-online.target",
+		"Unit.After":                     "network-online.target nss-lookup.target time-sync.target",
+		"Unit.StartLimitIntervalSec":     "0",
+		"Service.Type":                   "notify",
+		"Service.ExecStart":              "/usr/bin/sidestep run --config /etc/sidestep/sidestep.yaml",
+		"Service.ExecReload":             "/bin/kill -HUP $MAINPID",
+		"Service.Restart":                "on-failure",
+		"Service.WatchdogSec":            "30s",
+		"Service.StateDirectory":         "sidestep",
+		"Service.RuntimeDirectory":       "sidestep",
+		"Service.TimeoutStopSec":         "30",
+		"Service.AmbientCapabilities":    "",
+		"Service.CapabilityBoundingSet":  "",
+		"Install.WantedBy":               "multi-user.target",
+		"Service.MemoryDenyWriteExecute": "yes",
+	}
+	for key, value := range want {
+		if got := unit[key]; !slices.Equal(got, []string{value}) {
+			t.Errorf("%s is %q, want %q", key, got, value)
+		}
+	}
+	// With private users SO_PEERCRED shows every peer of the control socket as
+	// nobody, and overrides lose the name of who asked for them.
+	if got := unit["Service.PrivateUsers"]; got != nil {
+		t.Errorf("Service.PrivateUsers is %q, want it unset", got)
+	}
+}
+
+// TestUnitIsHardened asks systemd itself; 1.5 of 10 is the promised limit.
+func TestUnitIsHardened(t *testing.T) {
+	analyze, err := exec.LookPath("systemd-analyze")
+	if err != nil && os.Getenv("SIDESTEP_TEST_REAL") == "require" {
+		t.Fatal(err)
+	} else if err != nil {
+		t.Skip("needs systemd-analyze of the package systemd: ", err)
+	}
+	out, err := exec.CommandContext(t.Context(), analyze, "security", "--offline=true", "--threshold=15", "--no-pager", unitFile).CombinedOutput()
+	if err != nil {
+		t.Errorf("%v: %s", err, out)
+	}
+	if strings.Contains(string(out), "Unknown ") {
+		t.Errorf("systemd does not know a setting: %s", out)
+	}
+}

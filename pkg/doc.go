@@ -1,0 +1,85 @@
+// Package pkg draws the house: which rooms there are, who may enter which, and
+// the road that one probe's result takes through them. It holds no code. The
+// drawing is tested against the tree, and who imports whom against a table, by
+// the architecture tests in cmd/sidestep.
+//
+// # The rooms
+//
+//	cmd/sidestep/          main, and the tests of the architecture
+//	pkg/
+//	  vocabulary: values that every room speaks of
+//	    record/            zone, name, type, value, TTL; a record set and its answers
+//	    check/             what is probed, how and how often; what one probe found
+//	  decision core: values in, values out
+//	    health/            results in a row become a verdict: thresholds, cooldown
+//	    steer/             verdicts and overrides become the wanted answers, with reasons
+//	    plan/              wanted against seen becomes a sorted list of changes, within limits
+//	    engine/            one event in, effects out; the only owner of state
+//	  edges: each does one kind of input or output, behind a small contract
+//	    clock/             boot time and wall time, with a fake for tests
+//	    probe/             one probe of one target over HTTP, TCP or ICMP
+//	    schedule/          which target is due, and a bounded number of workers
+//	    provider/          what an adapter to a DNS provider promises
+//	      memory/          a provider in memory, the reference for all others
+//	      providertest/    the suite that every adapter passes
+//	    authority/         an authoritative DNS server on loopback
+//	    lease/             who may write: the contract of a leader
+//	      file/            one of several processes on a host
+//	      none/            always; for one process that is known to be alone
+//	    store/             journal and snapshot on disk; knows bytes, not health
+//	    reconcile/         the only writer: list, plan, limits, apply, verify
+//	    observe/           when a switch is seen, and by whom
+//	    control/           the socket that commands and status go through
+//	    config/            the config file becomes typed values
+//	  assembly
+//	    daemon/            the loop that feeds the engine and carries out its effects
+//	    lab/               backends that can be broken and mended, on loopback
+//	    cli/               one file per command
+//	providers/             the names in the config, and the adapters behind them
+//	  local/               a zone that sidestep serves itself
+//	  rfc2136/             any server that takes signed DNS updates
+//	    rfc2136test/       a server that speaks it badly on purpose, for tests
+//
+// # Who may enter which room
+//
+// Vocabulary and core import nothing that can wait, log, read a clock, or touch
+// the world: no context, socket, file, lock, goroutine or chance. Times and
+// random numbers come in with the event. So every decision is a function that a
+// table can test and a script can replay.
+//
+// pkg never imports providers or cmd; an adapter imports the contract and the
+// vocabulary and no other adapter. probe and schedule report facts and do not
+// know health; plan compares records and does not know health either. Only
+// reconcile calls the writes of an adapter, so there is one place to look at
+// when a zone changed. viper stays in config, libdns behind provider, zerolog
+// in daemon and cli; the other rooms take a *slog.Logger. Only daemon starts
+// goroutines that outlive a call: other rooms expose a Run that blocks.
+//
+// # The road of one result
+//
+//  1. schedule takes the due target and a worker, and calls its probe with a
+//     deadline below the interval.
+//  2. probe returns a check.Result: pass, fail, or unknown when the fault was
+//     ours, such as no route or no permission.
+//  3. The result goes into the daemon's inbox, the one channel through which
+//     state is changed.
+//  4. The daemon hands it to engine.Step. health counts it; mostly nothing
+//     follows, and the road ends here.
+//  5. The last failure of a row changes the verdict. steer works out the wanted
+//     answers of every record set that asks for this target, with reasons.
+//  6. The daemon appends the change to the store first, then hands the wanted
+//     sets to reconcile. There is one slot, and the newest wins.
+//  7. reconcile waits out the debounce and asks its lease. Who does not lead
+//     keeps the plan for status and writes nothing.
+//  8. The leader lists the zone, plan compares and checks its limits: go, or
+//     blocked, with the numbers. Sets of one zone go one after the other, zones
+//     side by side.
+//  9. Last before the call, the gate: is the lease good for longer than the call
+//     may take? Then the adapter adds or takes away; a take-away is told which
+//     answers have to survive it. After an unclear outcome the zone is listed
+//     again, nothing is sent again from memory.
+//  10. Verify: the zone is listed once more and its servers are asked. What came
+//     of it goes into the inbox as an event, the one arrow back.
+//
+// An operator's command enters at step 4 and takes the same road.
+package pkg
