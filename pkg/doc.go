@@ -11,13 +11,13 @@
 //	    record/            zone, name, type, value, TTL; a record set and its answers
 //	    check/             what is probed, how and how often; what one probe found
 //	  decision core: values in, values out
-//	    health/            results in a row become a verdict: thresholds, cooldown
-//	    steer/             verdicts and overrides become the wanted answers, with reasons
+//	    health/            results in a row become a verdict
+//	    steer/             what is usable, and the policy, become the wanted answers, with reasons
 //	    plan/              wanted against seen becomes a sorted list of changes, within limits
 //	    engine/            one event in, effects out; the only owner of state
 //	  edges: each does one kind of input or output, behind a small contract
 //	    clock/             boot time and wall time, with a fake for tests
-//	    probe/             one probe of one target over HTTP, TCP or ICMP
+//	    probe/             one probe of one target over HTTP or TCP
 //	    schedule/          which target is due, and a bounded number of workers
 //	    provider/          what an adapter to a DNS provider promises
 //	      memory/          a provider in memory, the reference for all others
@@ -28,7 +28,7 @@
 //	      none/            always; for one process that is known to be alone
 //	    store/             journal and snapshot on disk; knows bytes, not health
 //	    reconcile/         the only writer: list, plan, limits, apply, verify
-//	    observe/           when a switch is seen, and by whom
+//	    observe/           what a name server answers, seen from outside
 //	    control/           the socket that commands and status go through
 //	    config/            the config file becomes typed values
 //	  assembly
@@ -81,5 +81,6 @@
 //  10. Verify: the zone is listed once more and its servers are asked. What came
 //     of it goes into the inbox as an event, the one arrow back.
 //
-// An operator's command enters at step 4 and takes the same road.
+// An operator's word, such as an approval, enters at step 4 and takes the same
+// road.
 package pkg
