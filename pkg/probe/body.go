@@ -52,7 +52,7 @@ func (a *attempt) decoder(header string, wire *ending) (plain io.Reader, encodin
 		return wire, "", nil
 	case "gzip", "x-gzip":
 		unzip, err := gzip.NewReader(wire)
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return wire, "", nil // an empty body has no encoding
 		}
 		if err != nil {
@@ -68,9 +68,6 @@ func (a *attempt) decoder(header string, wire *ending) (plain io.Reader, encodin
 func (a *attempt) failedBody(err error, encoding string, wire *ending) *failure {
 	if encoding != "" && (wire.err == nil || errors.Is(wire.err, io.EOF)) {
 		return fail(a.phase, check.CauseMismatch, "the body is not the %s that its Content-Encoding says: %v", encoding, err)
-	}
-	if wire.err != nil {
-		err = wire.err
 	}
 	return a.failed(err)
 }

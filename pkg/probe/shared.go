@@ -111,7 +111,7 @@ func (s *shared) prepareHTTP(spec *check.HTTP, options Options) error {
 		// HTTP/2 is not offered, and without a session cache every handshake
 		// is a full one, which checks the certificate.
 		s.tls = &tls.Config{
-			ServerName: strings.Trim(spec.Host, "[]"),
+			ServerName: spec.Host,
 			RootCAs:    options.RootCAs,
 			NextProtos: []string{"http/1.1"},
 			MinVersion: tls.VersionTLS12,
