@@ -33,7 +33,6 @@ type Adapter struct {
 	showing sync.Mutex // held from reading the file to serving it, and taken before mu
 
 	mu     sync.Mutex        // guards what follows
-	mine   identity          // the file as this adapter wrote it last
 	shown  identity          // the file as it is served
 	server *authority.Server // while Serve runs, after it listens
 }
@@ -174,7 +173,7 @@ func (a *Adapter) load(ctx context.Context) (*document, source, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, source{}, failf(provider.Retryable, "%w", err)
 	}
-	src, err := readFile(ctx, a.path, a.lastWrite())
+	src, err := readFile(ctx, a.path)
 	if err != nil {
 		return nil, source{}, err
 	}
@@ -205,11 +204,11 @@ func (a *Adapter) edit(ctx context.Context, op string, gate provider.Gate, chang
 }
 
 func (a *Adapter) editLocked(ctx context.Context, change func(*document) (*draft, error)) error {
-	src, unlock, err := openLocked(ctx, a.path, a.lastWrite())
+	src, held, err := openLocked(ctx, a.path)
 	if err != nil {
 		return err
 	}
-	defer unlock()
+	defer held.release()
 	doc, err := a.parse(src)
 	if err != nil {
 		return err
@@ -225,7 +224,7 @@ func (a *Adapter) editLocked(ctx context.Context, change func(*document) (*draft
 	if err != nil {
 		return err
 	}
-	id, err := replaceFile(ctx, src, text)
+	id, err := replaceFile(ctx, held, src, text)
 	if err == nil {
 		a.wrote(id, next)
 	}

@@ -83,8 +83,10 @@ func checkCall(zone record.Name, call provider.Call) error {
 	case call.Next.Nonce == "":
 		return failf(provider.Permanent, "a call without a stamp")
 	}
-	for _, c := range slices.Concat(call.Add, call.Away) {
+	for i, c := range slices.Concat(call.Add, call.Away) {
 		switch {
+		case c.Action.Add() != (i < len(call.Add)):
+			return failf(provider.Permanent, "a %s of %s among the wrong kind of changes", c.Action, c.Value)
 		case c.Key != call.Key:
 			return failf(provider.Permanent, "a change of %s in a call for %s", c.Key, call.Key)
 		case c.Action == record.SetWeight:

@@ -19,13 +19,17 @@
 // written beside the old one, made durable and renamed over it, with the same
 // mode and owner; a killed process leaves the old file or the new one. The file
 // of a symbolic link is edited where it lies. An editor in a person's hand
-// honours no lock: what it changed before the rename is noticed and wins.
+// honours no lock: what it changed up to the last look, right before the
+// rename, wins; and a file that is being written at this moment is read only
+// once it holds still.
 //
 // What is refused, because a guess could cost a record: $INCLUDE and $GENERATE,
 // classes other than IN, a record whose TTL nothing defines, text that servers
 // read in different ways, a file without its SOA, writes to a file that holds
 // signatures. Access lists and extended attributes of the file are not carried
-// over. A file that does not parse is an error with its line, never an empty
+// over. Where a file without $TTL gives the records of one set several TTLs,
+// the next record inherits the one that was written, as RFC 1035 has it; BIND
+// hands on the one that it settles the set on. A file that does not parse is an error with its line, never an empty
 // zone.
 //
 // Served, the zone is answered over UDP and TCP by pkg/authority: our own write

@@ -11,17 +11,13 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"sidestep/pkg/provider"
 )
 
 const (
-	maxFile  = 64 << 20 // octets of a zone file that are read
-	settling = 50 * time.Millisecond
-	lockPoll = 5 * time.Millisecond
+	maxFile  = 64 << 20              // octets of a zone file that are read
+	settling = 50 * time.Millisecond // for which a file has to hold still
 
-	lockSuffix = ".sidestep.lock"
 	tempSuffix = ".sidestep.tmp"
 )
 
@@ -48,32 +44,44 @@ type source struct {
 	id   identity
 }
 
-// readFile reads a file whole. One that was written in this moment, by others
-// than known, is looked at again a little later and read only once it holds
+// readFile reads a file whole. One that was written in this moment, and not by
+// this package, is looked at again a little later and read only once it holds
 // still: an editor that truncates and writes would show half a zone.
-func readFile(ctx context.Context, path string, known identity) (source, error) {
+func readFile(ctx context.Context, path string) (source, error) {
 	for {
 		src, err := readOnce(path)
-		if err != nil {
+		moving := errors.Is(err, errMoving)
+		if err != nil && !moving {
 			return source{}, err
 		}
-		age := time.Since(src.info.ModTime())
-		if src.id == known || age >= settling {
+		if !moving && (time.Since(src.info.ModTime()) >= settling || src.id == noted(src.path)) {
 			return src, nil
 		}
 		if err := sleep(ctx, settling); err != nil {
 			return source{}, failf(provider.Retryable, "wait for the file to hold still: %w", err)
 		}
-		if info, err := os.Stat(src.path); err == nil && identityOf(info) == src.id {
+		if info, err := os.Stat(path); err == nil && !moving && identityOf(info) == src.id {
 			return src, nil
 		}
 	}
 }
 
-func readOnce(path string) (source, error) {
+// follow finds the file that symbolic links lead to.
+func follow(path string) (string, error) {
 	target, err := filepath.EvalSymlinks(path)
 	if err != nil {
-		return source{}, classed(err)
+		return "", failf(provider.Permanent, "%w", err)
+	}
+	return target, nil
+}
+
+// errMoving is a file that changed while it was read.
+var errMoving = errors.New("the file changed while it was read")
+
+func readOnce(path string) (source, error) {
+	target, err := follow(path)
+	if err != nil {
+		return source{}, err
 	}
 	file, err := os.OpenFile(target, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe must not hang
 	if err != nil {
@@ -87,71 +95,32 @@ func readOnce(path string) (source, error) {
 	if !before.Mode().IsRegular() {
 		return source{}, failf(provider.Permanent, "%s: expected a regular file, got %s", target, before.Mode().Type())
 	}
-	text, err := io.ReadAll(io.LimitReader(file, maxFile+1))
+	if before.Size() > maxFile {
+		return source{}, failf(provider.Permanent, "%s: %d octets, more than the %d that a zone file may have", target, before.Size(), maxFile)
+	}
+	text, err := io.ReadAll(io.LimitReader(file, before.Size()+1))
 	if err != nil {
 		return source{}, classed(err)
-	}
-	if len(text) > maxFile {
-		return source{}, failf(provider.Permanent, "%s: more than the %d octets that a zone file may have", target, maxFile)
 	}
 	after, err := file.Stat()
 	if err != nil {
 		return source{}, classed(err)
 	}
 	if identityOf(before) != identityOf(after) || int64(len(text)) != after.Size() {
-		return source{}, failf(provider.Retryable, "%s: changed while it was read", target)
+		return source{}, errMoving
 	}
 	return source{target, string(text), after, identityOf(after)}, nil
-}
-
-// openLocked reads a file and keeps every other writer out that knows of the
-// lock, until unlock. The lock is a file of its own beside it, because the zone
-// file is replaced by each write; it stays, for removing it would let two in.
-func openLocked(ctx context.Context, path string, known identity) (src source, unlock func(), err error) {
-	target, err := filepath.EvalSymlinks(path)
-	if err != nil {
-		return source{}, nil, classed(err)
-	}
-	unlock, err = lock(ctx, target+lockSuffix)
-	if err != nil {
-		return source{}, nil, err
-	}
-	src, err = readFile(ctx, path, known)
-	if err == nil && src.path != target {
-		err = failf(provider.Retryable, "%s now leads to %s, not to %s", path, src.path, target)
-	}
-	if err != nil {
-		unlock()
-		return source{}, nil, err
-	}
-	return src, unlock, nil
-}
-
-func lock(ctx context.Context, path string) (unlock func(), err error) {
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
-	if err != nil {
-		return nil, classed(err)
-	}
-	for {
-		err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-		if err == nil {
-			return func() { _ = file.Close() }, nil // closing is what unlocks; nothing was written
-		}
-		if !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.EINTR) {
-			return nil, errors.Join(classed(fmt.Errorf("lock %s: %w", file.Name(), err)), file.Close())
-		}
-		if err := sleep(ctx, lockPoll); err != nil {
-			return nil, errors.Join(failf(provider.Retryable, "wait for the lock %s: %w", file.Name(), err), file.Close())
-		}
-	}
 }
 
 // replaceFile puts a text in the place of what src read, in one step, with the
 // same mode and owner. Until the rename nothing has happened; after it only the
 // directory's own durability can be in doubt.
-func replaceFile(ctx context.Context, src source, text string) (identity, error) {
+func replaceFile(ctx context.Context, held *lock, src source, text string) (identity, error) {
 	temp := src.path + tempSuffix
 	info, err := writeTemp(temp, text, src.info)
+	if err == nil {
+		err = held.note(identityOf(info))
+	}
 	if err == nil {
 		err = unmoved(ctx, src)
 	}

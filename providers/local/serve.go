@@ -91,7 +91,7 @@ func (a *Adapter) show(ctx context.Context) error {
 	if info, err := os.Stat(a.path); err == nil && identityOf(info) == a.lastShown() {
 		return nil
 	}
-	src, err := readFile(ctx, a.path, a.lastWrite())
+	src, err := readFile(ctx, a.path)
 	if err != nil {
 		return err
 	}
@@ -102,13 +102,10 @@ func (a *Adapter) show(ctx context.Context) error {
 	return a.publish(src.id, doc)
 }
 
-// wrote remembers our own write and serves it at once.
+// wrote serves our own write at once.
 func (a *Adapter) wrote(id identity, doc *document) {
 	a.showing.Lock()
 	defer a.showing.Unlock()
-	a.mu.Lock()
-	a.mine = id
-	a.mu.Unlock()
 	if err := a.publish(id, doc); err != nil {
 		a.log.Error("the zone file is written and not served", "zone", string(a.zone), "file", a.path, "error", err)
 	}
@@ -128,12 +125,6 @@ func (a *Adapter) publish(id identity, doc *document) error {
 	a.server.SetZone(zone)
 	a.shown = id
 	return nil
-}
-
-func (a *Adapter) lastWrite() identity {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.mine
 }
 
 func (a *Adapter) lastShown() identity {
