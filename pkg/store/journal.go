@@ -141,6 +141,7 @@ func (s *Store) openJournal() (*os.File, int64, error) {
 	if err != nil {
 		return nil, 0, err
 	}
+	s.giveToOwner(f)
 	if err := s.mend(f); err != nil {
 		return nil, 0, errors.Join(err, f.Close())
 	}

@@ -93,7 +93,10 @@ func (n *Notes) Open(id string, data json.RawMessage) error {
 	if gone := remove(n.s.path(notesFile)); gone != nil {
 		return fmt.Errorf("note the open call %q: %w; the old note file could not be removed either, so a restart would believe it: %w", id, err, gone)
 	}
-	return fmt.Errorf("note the open call %q: %w", id, errors.Join(err, n.s.syncDir()))
+	if unsynced := n.s.syncDir(); unsynced != nil {
+		err = errors.Join(err, explain("remove "+n.s.path(notesFile), unsynced))
+	}
+	return fmt.Errorf("note the open call %q: %w", id, err)
 }
 
 // Close clears a note after the definite answer to its call. One that is not

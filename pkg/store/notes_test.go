@@ -132,7 +132,7 @@ func TestNotesTellTheTruthOverManyLives(t *testing.T) {
 		n := s.Notes()
 		var open []string
 		inherited, trusted := map[string]bool{}, false
-		for range rapid.IntRange(1, 12).Draw(rt, "steps") {
+		for range rapid.IntRange(1, 8).Draw(rt, "steps") {
 			id := rapid.SampledFrom([]string{"a", "b", "c"}).Draw(rt, "id")
 			switch rapid.SampledFrom([]string{"open", "open", "close", "trust", "restart"}).Draw(rt, "step") {
 			case "open":

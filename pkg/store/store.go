@@ -114,12 +114,45 @@ func (s *Store) sweep() {
 
 // replace writes a file whole: after it returned nil, neither a kill nor a
 // power cut brings the old content back; before, neither takes it away.
-func (s *Store) replace(name string, data []byte) error {
-	err := renameio.WriteFile(s.path(name), data, 0o600, renameio.WithTempDir(s.dir))
+func (s *Store) replace(name string, data []byte) (err error) {
+	defer func() {
+		if err != nil {
+			err = explain("write "+s.path(name), err)
+		}
+	}()
+	f, err := renameio.NewPendingFile(s.path(name), renameio.WithTempDir(s.dir), renameio.WithStaticPermissions(0o600))
 	if err != nil {
-		return explain("write "+s.path(name), err)
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, f.Cleanup())
+		}
+	}()
+	s.giveToOwner(f.File)
+	if _, err := f.Write(data); err != nil {
+		return err
+	}
+	if err := f.CloseAtomicallyReplace(); err != nil {
+		return err
 	}
 	return s.syncDir()
+}
+
+// giveToOwner makes a file that root wrote belong to whom the directory
+// belongs to: a command that was run by root must not lock the daemon out.
+func (s *Store) giveToOwner(f *os.File) {
+	if os.Geteuid() != 0 {
+		return
+	}
+	var dir, file unix.Stat_t
+	err := errors.Join(unix.Stat(s.dir, &dir), unix.Fstat(int(f.Fd()), &file))
+	if err == nil && (dir.Uid != file.Uid || dir.Gid != file.Gid) {
+		err = f.Chown(int(dir.Uid), int(dir.Gid))
+	}
+	if err != nil {
+		s.log.Warn("a file could not be given to the owner of its directory", "file", f.Name(), "error", err)
+	}
 }
 
 // syncDir makes renames and removals in the directory durable; fsync of the
@@ -127,12 +160,9 @@ func (s *Store) replace(name string, data []byte) error {
 func (s *Store) syncDir() error {
 	d, err := os.Open(s.dir)
 	if err != nil {
-		return explain("sync the state directory", err)
+		return err
 	}
-	if err := errors.Join(d.Sync(), d.Close()); err != nil {
-		return explain("sync the state directory "+s.dir, err)
-	}
-	return nil
+	return errors.Join(d.Sync(), d.Close())
 }
 
 // explain says what was done when an error came, and makes it one of ErrFull

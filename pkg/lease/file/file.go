@@ -112,12 +112,20 @@ func (l *lock) try() (*held, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = flock(f)
+	return l.claim(f)
+}
+
+// claim locks an open file. The file may have been replaced since it was
+// opened; its lock would then be worth nothing, and the next try finds the new
+// one.
+func (l *lock) claim(f *os.File) (*held, error) {
+	same := false
+	err := flock(f)
 	if err == nil {
-		var same bool
-		if same, err = l.same(f); err == nil && same {
-			return l.hold(f), nil
-		}
+		same, err = l.same(f)
+	}
+	if same {
+		return l.hold(f), nil
 	}
 	if errors.Is(err, unix.EWOULDBLOCK) || errors.Is(err, os.ErrNotExist) {
 		err = nil

@@ -174,6 +174,27 @@ func TestFileThatWasReplacedIsLockedAnew(t *testing.T) {
 	}
 }
 
+func TestFileReplacedBetweenOpenAndLockIsNotClaimed(t *testing.T) {
+	for name, harm := range map[string]func(path string) error{
+		"removed":  os.Remove,
+		"replaced": func(path string) error { return errors.Join(os.Remove(path), os.WriteFile(path, nil, 0o600)) },
+	} {
+		dir := t.TempDir()
+		l := waiting(t, newLock(dir, "mon-1"))
+		f, err := l.open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := harm(filepath.Join(dir, Name)); err != nil {
+			t.Fatal(err)
+		}
+		if h, err := l.claim(f); h != nil || err != nil {
+			t.Errorf("%s: got %v, %v, want neither", name, h, err)
+		}
+		acquire(t, l)
+	}
+}
+
 // The lock of this open file was taken away without a trace in the directory;
 // somebody else has it by now.
 func TestLockThatIsGoneLosesTheLease(t *testing.T) {
