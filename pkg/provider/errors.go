@@ -67,8 +67,7 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // ClassOf is the class of an adapter's error, Ambiguous when it has none.
 func ClassOf(err error) Class {
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Class
 	}
 	return Ambiguous

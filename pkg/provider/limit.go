@@ -83,8 +83,7 @@ func (b Backoff) Jitter(wait time.Duration) time.Duration {
 }
 
 func retryAfter(err error) time.Duration {
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		return e.After
 	}
 	return 0

@@ -465,8 +465,7 @@ func gateAfter(m *mutant, ctx context.Context, call provider.Call) error {
 
 func rewrapped(m *mutant, ctx context.Context, call provider.Call) error {
 	err := m.honest(ctx, call)
-	var typed *provider.Error
-	if err != nil && !errors.As(err, &typed) {
+	if _, typed := errors.AsType[*provider.Error](err); err != nil && !typed {
 		return fmt.Errorf("write: %w", err)
 	}
 	return err
@@ -535,8 +534,7 @@ func proveWrongly(m *mutant, _ context.Context, _ *provider.Snapshot, next provi
 func classed(class provider.Class) func(*mutant, context.Context, provider.Call) error {
 	return func(m *mutant, ctx context.Context, call provider.Call) error {
 		err := m.honest(ctx, call)
-		var typed *provider.Error
-		if errors.As(err, &typed) {
+		if typed, ok := errors.AsType[*provider.Error](err); ok {
 			return &provider.Error{Class: class, Op: typed.Op, Err: err}
 		}
 		return err
