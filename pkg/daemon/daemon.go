@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"sidestep/pkg/check"
 	"sidestep/pkg/clock"
 	"sidestep/pkg/config"
@@ -105,7 +107,7 @@ func (d *Daemon) build() error {
 		TakeAll: d.options.TakeOver, OnlyAdd: d.options.OnlyAdd,
 	})
 	d.schedule = schedule.New(schedule.Options{
-		Clock: d.clock, Probe: d.prober(), Results: d.results, Logger: d.log,
+		Clock: d.clock, Probe: d.prober(), Results: d.results, Workers: workers(), Logger: d.log,
 	})
 	return nil
 }
@@ -115,6 +117,19 @@ func (d *Daemon) prober() func(context.Context, *check.Spec, string) check.Resul
 		return d.options.Probe
 	}
 	return probe.New(d.clock.Boot, probe.Options{Logger: d.log}).Probe
+}
+
+// spareFiles is how many open files are left for everything but probes.
+const spareFiles = 256
+
+// workers is the most probes in flight that the limit on open files allows, 0
+// for the schedule's own most.
+func workers() int {
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil || limit.Cur > schedule.DefaultWorkers+spareFiles {
+		return 0
+	}
+	return max(1, int(limit.Cur)-spareFiles)
 }
 
 func (d *Daemon) now() engine.Now { return engine.Now{Boot: d.clock.Boot(), Wall: d.clock.Wall()} }

@@ -54,10 +54,11 @@ func (d *Daemon) takeUp(loaded store.Loaded) {
 	}
 }
 
-// save writes the state down. It belongs to the loop.
+// save writes the state down. It belongs to the loop. A standby saves nothing:
+// the directory is the leader's.
 func (d *Daemon) save() {
 	d.saved = d.clock.Wall()
-	if d.store == nil {
+	if d.store == nil || !d.leader.leads() {
 		return
 	}
 	payload, err := json.Marshal(d.engine.State())
@@ -69,7 +70,7 @@ func (d *Daemon) save() {
 
 // journal appends one line. A store that fails is loud and stops nothing.
 func (d *Daemon) journal(kind string, fields any) {
-	if d.store == nil {
+	if d.store == nil || !d.leader.leads() {
 		return
 	}
 	err := d.store.Append(kind, fields)

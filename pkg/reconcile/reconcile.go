@@ -224,10 +224,11 @@ func (r *Reconciler) Promises(zone record.Name) (provider.Promises, bool) {
 }
 
 // OpenCalls counts the calls of a zone whose outcome is not known yet and
-// which may still take effect.
+// which may still take effect; none where the provider compares and swaps,
+// since there the next call makes it refuse them.
 func (r *Reconciler) OpenCalls(zone record.Name) int {
 	w, found := r.workers[zone]
-	if !found {
+	if !found || w.zone.Adapter.Promises().Fenced {
 		return 0
 	}
 	return w.doubt.open(r.options.Clock.Boot())
