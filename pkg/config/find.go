@@ -17,13 +17,20 @@ var Paths = [...]string{"/etc/sidestep/sidestep.yaml", "./sidestep.yaml"}
 // SIDESTEP_TAKE_OVER.
 const envPrefix = "SIDESTEP"
 
+// Environment answers for flags from the command line and from environment
+// variables. It has a name here so that no other room needs viper.
+type Environment = viper.Viper
+
+// NewEnvironment makes one for a single command line, with nothing bound yet.
+func NewEnvironment() *Environment { return viper.New() }
+
 // BindFlags gives every flag that was not set on the command line the value of
 // its environment variable, SIDESTEP_ and the flag's name in upper case with
 // underscores. It is called after the flags were parsed, and leaves v able to
 // answer for them (Find). The command line wins over the environment; keys of
 // the config file are never touched. An empty variable counts as unset, and
 // those of --help and --version are not asked: containers set SIDESTEP_VERSION.
-func BindFlags(flags *pflag.FlagSet, v *viper.Viper) error {
+func BindFlags(flags *pflag.FlagSet, v *Environment) error {
 	v.SetEnvPrefix(envPrefix)
 	v.SetEnvKeyReplacer(strings.NewReplacer("-", "_"))
 	var problems []error
@@ -35,7 +42,7 @@ func BindFlags(flags *pflag.FlagSet, v *viper.Viper) error {
 	return errors.Join(problems...)
 }
 
-func bindFlag(flags *pflag.FlagSet, v *viper.Viper, f *pflag.Flag) error {
+func bindFlag(flags *pflag.FlagSet, v *Environment, f *pflag.Flag) error {
 	if err := v.BindEnv(f.Name); err != nil {
 		return fmt.Errorf("bind flag --%s: %w", f.Name, err)
 	}
@@ -54,11 +61,11 @@ func bindFlag(flags *pflag.FlagSet, v *viper.Viper, f *pflag.Flag) error {
 // Find tells which config file is meant: the one that the flag --config or
 // SIDESTEP_CONFIG names, whether or not it is there, else the first of Paths
 // that exists.
-func Find(v *viper.Viper) (string, error) {
+func Find(v *Environment) (string, error) {
 	return find(v, Paths[:])
 }
 
-func find(v *viper.Viper, paths []string) (string, error) {
+func find(v *Environment, paths []string) (string, error) {
 	if path := v.GetString("config"); path != "" {
 		return path, nil
 	}

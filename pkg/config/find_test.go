@@ -8,11 +8,10 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
-	"github.com/spf13/viper"
 )
 
 // flags is a command line with one flag of several types.
-func flags(t *testing.T, args ...string) (*pflag.FlagSet, *viper.Viper) {
+func flags(t *testing.T, args ...string) (*pflag.FlagSet, *Environment) {
 	t.Helper()
 	set := pflag.NewFlagSet("test", pflag.ContinueOnError)
 	set.String("config", "", "")
@@ -23,7 +22,7 @@ func flags(t *testing.T, args ...string) (*pflag.FlagSet, *viper.Viper) {
 	if err := set.Parse(args); err != nil {
 		t.Fatal(err)
 	}
-	return set, viper.New()
+	return set, NewEnvironment()
 }
 
 func TestEnvironmentStandsForFlags(t *testing.T) {
@@ -74,7 +73,7 @@ func TestFindTakesTheFirstThatIsThere(t *testing.T) {
 	dir := t.TempDir()
 	first, second := filepath.Join(dir, "first.yaml"), filepath.Join(dir, "second.yaml")
 	paths := []string{first, second}
-	_, err := find(viper.New(), paths)
+	_, err := find(NewEnvironment(), paths)
 	if err == nil || !strings.Contains(err.Error(), first) || !strings.Contains(err.Error(), "--config") {
 		t.Errorf("find = %v, want an error that names the places and --config", err)
 	}
@@ -82,7 +81,7 @@ func TestFindTakesTheFirstThatIsThere(t *testing.T) {
 		if err := os.WriteFile(path, nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := find(viper.New(), paths); got != path || err != nil {
+		if got, err := find(NewEnvironment(), paths); got != path || err != nil {
 			t.Errorf("find = %q, %v, want %s", got, err, path)
 		}
 	}
