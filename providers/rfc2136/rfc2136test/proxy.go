@@ -45,6 +45,7 @@ type Proxy struct {
 	faults    []Fault
 	updates   int
 	transfers int
+	open      int
 }
 
 // StartProxy listens on a free port until the test ends.
@@ -81,6 +82,19 @@ func (p *Proxy) Updates() int {
 	return p.updates
 }
 
+// Open is how many connections clients hold open.
+func (p *Proxy) Open() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.open
+}
+
+func (p *Proxy) count(change int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.open += change
+}
+
 // Transfers is how many transfers were asked for.
 func (p *Proxy) Transfers() int {
 	p.mu.Lock()
@@ -100,6 +114,8 @@ func (p *Proxy) accept() {
 
 // serve passes one request and its replies; the adapter makes one a connection.
 func (p *Proxy) serve(client net.Conn) {
+	p.count(1)
+	defer p.count(-1)
 	stop := context.AfterFunc(p.ctx, func() { _ = client.Close() })
 	defer stop()
 	defer func() { _ = client.Close() }()
