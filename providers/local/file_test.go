@@ -336,3 +336,21 @@ func TestNewRefuses(t *testing.T) {
 		}
 	}
 }
+
+// TestWriteComparesTheSet: a hand that does not touch the serial is noticed by
+// the set and by its parked copies, in a loose call as well.
+func TestWriteComparesTheSet(t *testing.T) {
+	for name, text := range map[string]string{
+		"another TTL":   strings.Replace(twoAnswers, "www A 192.0.2.2", "www 60 A 192.0.2.2", 1),
+		"another value": twoAnswers + "www A 192.0.2.3\n",
+		"another copy":  twoAnswers + "_sidestep-paused.www TXT \"v=sidestep1 type=A value=192.0.2.3 ttl=60\"\n",
+	} {
+		path, a := newZoneFile(t, twoAnswers)
+		call := pauseCall(list(t, a), "192.0.2.1", "192.0.2.2", "1")
+		call.Loose = true
+		settled(t, path, text)
+		if err := a.TakeAway(t.Context(), call); provider.ClassOf(err) != provider.Conflict || contentOf(t, path) != text {
+			t.Errorf("%s: expected a conflict, got %v", name, err)
+		}
+	}
+}
