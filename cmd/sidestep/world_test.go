@@ -28,8 +28,8 @@ import (
 // nothing of how fast it should.
 const patience = 30 * time.Second
 
-// binary builds sidestep once, as a user gets it.
-var binary = sync.OnceValues(func() (string, error) {
+// builtBinary builds sidestep once, as a user gets it.
+var builtBinary = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "sidestep-test-")
 	if err != nil {
 		return "", err
@@ -44,7 +44,7 @@ var binary = sync.OnceValues(func() (string, error) {
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if path, err := binary(); err == nil {
+	if path, err := builtBinary(); err == nil {
 		_ = os.RemoveAll(filepath.Dir(path))
 	}
 	os.Exit(code)
@@ -168,7 +168,7 @@ type process struct {
 // run starts the daemon; it is killed by its process id when the test ends.
 func (w *world) run(args ...string) *process {
 	w.t.Helper()
-	path, err := binary()
+	path, err := builtBinary()
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -211,7 +211,7 @@ func (p *process) stop(t *testing.T) int {
 // sidestep runs one command to its end.
 func (w *world) sidestep(args ...string) (code int, stdout, stderr string) {
 	w.t.Helper()
-	path, err := binary()
+	path, err := builtBinary()
 	if err != nil {
 		w.t.Fatal(err)
 	}

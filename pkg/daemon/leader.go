@@ -103,6 +103,9 @@ func (d *Daemon) lead(ctx context.Context) error {
 // of an earlier process can be open any more, the notes are believed again.
 func (d *Daemon) reign(ctx context.Context, held lease.Held) bool {
 	notes, quiet := d.becomeLeader(held)
+	for _, z := range d.options.Config.Zones {
+		d.writer.Look(z.Name)
+	}
 	var trust <-chan time.Time
 	if !quiet {
 		trust = time.After(d.writer.Quiet())
@@ -155,9 +158,6 @@ func (d *Daemon) becomeLeader(held lease.Held) (notes *store.Notes, quiet bool) 
 	d.leader.set(held, nil)
 	d.log.Info("leader", "node", d.leader.node, "open calls", len(pending), "notes trusted", trusted)
 	d.journalLeader("won")
-	for _, z := range d.options.Config.Zones {
-		d.writer.Look(z.Name)
-	}
 	return notes, quiet
 }
 

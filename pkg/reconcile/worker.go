@@ -188,16 +188,19 @@ func (w *worker) look(ctx context.Context) Report {
 	return report
 }
 
-// list reads the zone, again while the error is one that may pass. Each
-// attempt has the provider's deadline for a call.
+// listAttempts is how often a list is tried before its error counts.
+const listAttempts = 3
+
+// list reads the zone, again while the error is one that may pass, all of it
+// within the provider's deadline for a call: an error that takes long to come is
+// not waited for three times.
 func (w *worker) list(ctx context.Context) (*provider.Snapshot, error) {
-	var snapshot *provider.Snapshot
+	ctx, cancel := context.WithTimeout(ctx, w.zone.Adapter.Promises().Call)
+	defer cancel()
 	backoff := w.options.Retry
-	backoff.Attempts = 3
-	err := backoff.Retry(ctx, func(ctx context.Context) error {
-		ctx, cancel := context.WithTimeout(ctx, w.zone.Adapter.Promises().Call)
-		defer cancel()
-		var err error
+	backoff.Attempts = listAttempts
+	var snapshot *provider.Snapshot
+	err := backoff.Retry(ctx, func(ctx context.Context) (err error) {
 		snapshot, err = w.zone.Adapter.List(ctx)
 		return err
 	})
