@@ -1,10 +1,6 @@
 package authority
 
-import (
-	"slices"
-
-	"github.com/miekg/dns"
-)
+import "github.com/miekg/dns"
 
 // udpSize is the largest answer over UDP, which passes every path without
 // fragments (DNS Flag Day 2020, RFC 9715 section 3.1).
@@ -21,9 +17,8 @@ func respond(z *Zone, req *dns.Msg, tcp bool) *dns.Msg {
 	}
 	m.Rcode = f.rcode
 	m.Authoritative = f.authoritative
-	// The lists are shared with the zone: clipped, so that appending copies.
-	m.Answer, m.Ns = slices.Clip(f.answer), slices.Clip(f.authority)
-	m.Extra = slices.Clip(f.additional)
+	// The zone shares its lists, so these two are only read; the third is our own.
+	m.Answer, m.Ns, m.Extra = f.answer, f.authority, f.additional
 	if opt != nil {
 		m.SetEdns0(udpSize, opt.Do()) // DO is copied back (RFC 3225 section 3)
 	}

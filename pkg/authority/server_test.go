@@ -2,8 +2,8 @@ package authority
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/netip"
 	"strings"
@@ -288,22 +288,64 @@ func TestTransferIsFromOneZoneThroughASwap(t *testing.T) {
 	}
 }
 
+// strange hands out connections whose Write is replaced; it is told when the
+// connection is closed.
+type strange struct {
+	net.Listener
+	write func(closed <-chan struct{}) error
+}
+
+func (l strange) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return &strangeConn{Conn: c, write: l.write, closed: make(chan struct{})}, nil
+}
+
+type strangeConn struct {
+	net.Conn
+	write  func(closed <-chan struct{}) error
+	once   sync.Once
+	closed chan struct{}
+}
+
+func (c *strangeConn) Write([]byte) (int, error) { return 0, c.write(c.closed) }
+
+func (c *strangeConn) Close() error {
+	c.once.Do(func() { close(c.closed) })
+	return c.Conn.Close()
+}
+
 func TestServeEndsWithStuckClients(t *testing.T) {
 	s := New(Options{})
-	s.SetZone(bigZone(t))
+	s.SetZone(exampleZone(t))
 	if err := s.Listen("127.0.0.1:0"); err != nil {
 		t.Fatal(err)
 	}
+	stuck := make(chan struct{})
+	s.tcp.Listener = strange{s.tcp.Listener, func(closed <-chan struct{}) error { // a client that does not read
+		close(stuck)
+		<-closed
+		return net.ErrClosed
+	}}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- s.Serve(ctx) }()
-	idle, err := net.Dial("tcp", s.Addr())
-	if err != nil {
-		t.Fatal(err)
+	for _, question := range []*dns.Msg{nil, ask("www.example.com.", dns.TypeA)} {
+		raw, err := net.Dial("tcp", s.Addr())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer raw.Close()
+		if question == nil {
+			continue // a client that does not ask
+		}
+		if err := (&dns.Conn{Conn: raw}).WriteMsg(question); err != nil {
+			t.Fatal(err)
+		}
 	}
-	defer idle.Close()
-	greedy := stuck(t, s.Addr())
-	defer greedy.Close()
+	<-stuck
 	cancel()
 	select {
 	case err := <-done:
@@ -318,24 +360,43 @@ func TestServeEndsWithStuckClients(t *testing.T) {
 	}
 }
 
-// stuck opens a connection that asks for transfers and reads only the first
-// octet of them, so that the server is left writing.
-func stuck(t *testing.T, addr string) net.Conn {
-	t.Helper()
-	raw, err := net.Dial("tcp", addr)
+// After a write that failed, half a message may be on the wire: nothing that
+// follows it could be understood.
+func TestServeGivesUpAConnectionThatCannotBeWritten(t *testing.T) {
+	s := New(Options{})
+	s.SetZone(exampleZone(t))
+	if err := s.Listen("127.0.0.1:0"); err != nil {
+		t.Fatal(err)
+	}
+	var writes atomic.Int64
+	s.tcp.Listener = strange{s.tcp.Listener, func(<-chan struct{}) error {
+		writes.Add(1)
+		return errors.New("no more room")
+	}}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- s.Serve(ctx) }()
+	raw, err := net.Dial("tcp", s.Addr())
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer raw.Close()
 	conn := &dns.Conn{Conn: raw}
-	for range 200 {
-		if err := conn.WriteMsg(new(dns.Msg).SetAxfr("example.com.")); err != nil {
+	for range 2 {
+		if err := conn.WriteMsg(ask("www.example.com.", dns.TypeA)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := io.ReadFull(raw, make([]byte, 1)); err != nil {
-		t.Fatal(err)
+	if _, err := conn.ReadMsg(); err == nil {
+		t.Error("an answer on a connection that cannot be written")
 	}
-	return raw
+	if got := writes.Load(); got != 1 {
+		t.Errorf("%d answers were tried on it, want 1", got)
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
 }
 
 func TestListenerLimitsConnections(t *testing.T) {

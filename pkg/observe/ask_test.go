@@ -266,6 +266,20 @@ func TestAskHonoursItsContext(t *testing.T) {
 	}
 }
 
+// A server that takes connections and says nothing must not outlast the context.
+func TestAskEndsWithItsContextOverTCP(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	if _, err := Ask(ctx, listener.Addr().String(), "www.example.com.", record.A); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("error %v, want context.DeadlineExceeded", err)
+	}
+}
+
 func TestAskReportsBothTransports(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
