@@ -34,6 +34,8 @@ type Adapter interface {
 	// shows as paused. Where Promises.Together holds, call.Add may ride along in
 	// the same all-or-nothing call; elsewhere it is empty, and where
 	// Promises.OneByOne holds call.Away has exactly one change.
+	// Where one request cannot do both, it makes only the copy; asked for the
+	// same again, once a list shows that copy, it takes the value out.
 	TakeAway(ctx context.Context, call Call) error
 }
 

@@ -156,6 +156,29 @@ func TestOwnNameServersAreNoDelegation(t *testing.T) {
 	}
 }
 
+// A named value that is lost is no matter of taste.
+func TestCheckToleratesNoLoss(t *testing.T) {
+	s := newStory(t, memory.Options{Class: memory.Whole}, a, b)
+	s.hand(memory.Delete("www.example.com.", "A", a))
+	history := s.zone.History()
+	call := provider.Call{Key: www, Away: []record.Change{{Action: record.Pause, Key: www, Value: a}}}
+	history[len(history)-1].Cause = memory.Cause{Op: memory.OpTakeAway, Node: "one", Call: &call}
+	if err := memory.Check(history, memory.Emptied, memory.Overwritten, memory.Doubled); err == nil {
+		t.Error("expected the lost value to be found")
+	}
+}
+
+// A second first claim leaves nothing behind where it can see the first.
+func TestSecondFirstClaimLeavesNothing(t *testing.T) {
+	s := newStory(t, memory.Options{Class: memory.Rename}, a)
+	empty := s.list("two")
+	s.claim("one")
+	err := s.zone.Adapter("two").(provider.Fencer).Claim(t.Context(), empty, s.stamp("two"), nil)
+	if provider.ClassOf(err) != provider.FencedOut || len(s.list("one").Stamps) != 1 {
+		t.Errorf("expected FencedOut and one stamp, got %v and %v", err, s.list("one").Stamps)
+	}
+}
+
 // The checker itself: what no adapter here does is found in histories that an
 // operator made to look like an adapter's.
 func TestCheckFinds(t *testing.T) {
@@ -168,6 +191,7 @@ func TestCheckFinds(t *testing.T) {
 		{"ttl", "the TTL of", []memory.Edit{memory.Retime("www.example.com.", "A", a, time.Hour)}},
 		{"other set", "was touched", []memory.Edit{memory.Delete("www.example.com.", "AAAA", "2001:db8::1")}},
 		{"other set appears", "appeared", []memory.Edit{memory.Put("new.example.com.", "A", minute, a)}},
+		{"other set's TTL", "was touched", []memory.Edit{memory.Retime("www.example.com.", "AAAA", "2001:db8::1", time.Hour)}},
 		{"foreign record", "a foreign record is gone", []memory.Edit{memory.Delete("www.example.com.", "MX", "10 mail.")}},
 		{"foreign record appears", "a foreign record appeared", []memory.Edit{memory.Put("www.example.com.", "MX", minute, "20 mail.")}},
 		{"unnamed", "which the call does not name", []memory.Edit{memory.Disable("www.example.com.", "A", b)}},

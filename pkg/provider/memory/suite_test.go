@@ -103,9 +103,10 @@ func (h *hand) Fault(fault providertest.Fault) bool {
 		providertest.ThrottledRead: memory.Throttled, providertest.CutList: memory.Short,
 		providertest.EmptyList: memory.Empty, providertest.HangRead: memory.Hang,
 		providertest.ThrottledWrite: memory.Throttled, providertest.HangWrite: memory.Hang,
+		providertest.RefusedRead: memory.Refused, providertest.RefusedWrite: memory.Refused,
 		providertest.LostReply: memory.LostReply, providertest.LostRequest: memory.LostRequest,
 	}
-	reads := []providertest.Fault{providertest.ThrottledRead, providertest.CutList, providertest.EmptyList, providertest.HangRead}
+	reads := []providertest.Fault{providertest.ThrottledRead, providertest.CutList, providertest.EmptyList, providertest.HangRead, providertest.RefusedRead}
 	if slices.Contains(reads, fault) {
 		h.reads = append(h.reads, memory.Fault{Kind: kinds[fault]})
 	} else {

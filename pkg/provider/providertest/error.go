@@ -17,6 +17,8 @@ func errorCases() []Case {
 		{"fault/empty-list", "an empty list of a zone that has records is an error, never a snapshot", nil, func(e *env) { listFails(e, EmptyList) }},
 		{"fault/hanging-list", "a list honours its deadline and is Retryable", nil, hangingList},
 		{"fault/throttled-write", "a write that the provider throttles is Retryable and has not happened", nil, throttledWrite},
+		{"fault/refused-list", "a list that the provider refuses is Permanent", nil, refusedList},
+		{"fault/refused-write", "a write that the provider refuses is Permanent and has not happened", nil, refusedWrite},
 		{"fault/hanging-write", "a write honours its deadline and is Ambiguous", nil, hangingWrite},
 		{"fault/lost-reply", "a write whose reply is lost is Ambiguous, and the next list shows it", nil, lostReply},
 		{"fault/lost-request", "a write that is lost is Ambiguous, and can be decided anew from a list", nil, lostRequest},
@@ -89,6 +91,28 @@ func throttledWrite(e *env) {
 		e.inject(ThrottledWrite)
 		e.unchanged("a throttled write", func() {
 			e.class("write", e.send(e.adapter, call), provider.Retryable)
+		})
+	}
+}
+
+func refusedList(e *env) {
+	e.put(e.key("www", record.A), one, two)
+	e.inject(RefusedRead)
+	ctx, cancel := context.WithTimeout(e.Context(), e.world.patience())
+	defer cancel()
+	s, err := e.adapter.List(ctx)
+	e.class("list", err, provider.Permanent)
+	if s != nil {
+		e.Errorf("list: got a snapshot beside the error: %+v", s)
+	}
+}
+
+func refusedWrite(e *env) {
+	_, calls := e.writes()
+	for _, call := range calls {
+		e.inject(RefusedWrite)
+		e.unchanged("a refused write", func() {
+			e.class("write", e.send(e.adapter, call), provider.Permanent)
 		})
 	}
 }

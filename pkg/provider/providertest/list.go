@@ -1,9 +1,11 @@
 package providertest
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"sidestep/pkg/provider"
@@ -24,6 +26,7 @@ func listCases() []Case {
 		{"list/delegations", "delegations below the apex are listed, the zone's own name servers are not", nil, listsDelegations},
 		{"list/strange-stamp", "a stamp that cannot be read is still listed, with its text", nil, listsStrangeStamp},
 		{"list/parallel", "List may be called by several goroutines at once", nil, listsParallel},
+		{"list/during-writes", "a list during a write shows the zone before it or after it, and every value in it", nil, listsDuringWrites},
 	}
 }
 
@@ -238,5 +241,41 @@ func listsParallel(e *env) {
 	close(errs)
 	for text := range errs {
 		e.Errorf("list in parallel: %s", text)
+	}
+}
+
+func listsDuringWrites(e *env) {
+	const enough, limit = 20, 50 // lists that have to come, rounds of writing until then
+	key := e.key("www", record.A)
+	e.put(key, one, two)
+	e.call(key) // becomes the holder
+	var lists atomic.Int64
+	stop, problem := make(chan struct{}), make(chan string, 1)
+	lister := e.hand.Another()
+	go func() {
+		defer close(problem)
+		for whole := true; whole; lists.Add(1) {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			s, err := lister.List(e.Context())
+			if err != nil {
+				problem <- err.Error()
+				return
+			}
+			if whole = len(s.Set(key).Answers) == 2 && len(s.Set(key).Live()) > 0; !whole {
+				problem <- fmt.Sprintf("a list that shows half of a write: %+v", s.Set(key))
+			}
+		}
+	}()
+	for round := 0; round < 3 || round < limit && lists.Load() < enough && len(problem) == 0; round++ {
+		e.away(key, []string{two}, pause(key, one))
+		e.add(key, resume(key, one))
+	}
+	close(stop)
+	for text := range problem {
+		e.Errorf("list during writes: %s", text)
 	}
 }

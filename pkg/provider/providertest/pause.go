@@ -2,6 +2,7 @@ package providertest
 
 import (
 	"slices"
+	"strings"
 
 	"sidestep/pkg/provider"
 	"sidestep/pkg/record"
@@ -21,6 +22,8 @@ func pauseCases() []Case {
 		{"pause/two-types", "the paused values of two types of one name do not disturb each other", nil, pausesTwoTypes},
 		{"pause/last-when-asked", "a set may be emptied by a call that says so, and is brought back", nil, pausesLastWhenAsked},
 		{"pause/other-node", "a pause is readable and resumable by a node with an empty disk", nil, resumesElsewhere},
+		{"pause/readable-copy", "a parked copy can be read by people and by any copy of sidestep", parks, readableCopy},
+		{"pause/shields-from-wildcard", "a wildcard of the zone does not answer in the place of a paused name", copies, shieldsFromWildcard},
 		{"pause/half-way-pause", "a value that is live and has a copy is listed as both, and can be paused", copies, pausesHalfWay},
 		{"pause/half-way-resume", "and can be resumed", copies, resumesHalfWay},
 		{"pause/unreadable-copy", "a parked copy that cannot be read is kept and never breaks the list", parks, keepsUnreadableCopy},
@@ -130,6 +133,32 @@ func resumesElsewhere(e *env) {
 	e.add(key, resume(key, one))
 	e.wantLive(key, one, two)
 	e.wantResumed(key, one)
+}
+
+func readableCopy(e *env) {
+	key := e.key("*.wild", record.A)
+	e.put(key, one, two)
+	e.away(key, []string{two}, pause(key, one))
+	want := provider.Parked{Type: record.A, Value: one, TTL: ttl}
+	for _, rr := range e.hand.Dump() {
+		got, err := provider.ParseParked(strings.Trim(rr.Data, `"`))
+		if record.Name(rr.Name) == provider.ParkedName(key.Name) && err == nil && got.Type == want.Type && got.Value == want.Value && got.TTL == want.TTL {
+			return
+		}
+	}
+	e.Errorf("expected a TXT record %s with a text like %q, the zone has %v", provider.ParkedName(key.Name), want, e.everything())
+}
+
+// shieldsFromWildcard rests on RFC 4592 section 2.2.2: what is parked below a
+// name makes it an empty non-terminal, which exists.
+func shieldsFromWildcard(e *env) {
+	wild, key := e.key("*", record.A), e.key("www", record.A)
+	e.put(wild, three)
+	e.put(key, one)
+	e.away(key, nil, pause(key, one))
+	e.wantLive(key)
+	e.add(key, resume(key, one))
+	e.wantLive(key, one)
 }
 
 // copyByHand leaves the zone as a call does that was cut off half way.

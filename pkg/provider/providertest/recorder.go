@@ -14,11 +14,15 @@ type Failure struct {
 	Texts []string
 }
 
-// Check runs the suite without a *testing.T and returns the cases that failed:
-// for tests that break an adapter on purpose and want to see it caught.
-func Check(w World) []Failure {
+// Check runs the suite without a *testing.T, or only the cases of these names,
+// and returns those that failed: for tests that break an adapter on purpose and
+// want to see it caught.
+func Check(w World, names ...string) []Failure {
 	var failures []Failure
 	for _, c := range Cases() {
+		if len(names) > 0 && !slices.Contains(names, c.Name) {
+			continue
+		}
 		r := &recorder{name: c.Name}
 		r.watch(func() { c.on(r, w) })
 		if r.failed {

@@ -116,6 +116,8 @@ const (
 	EmptyList      Fault = "empty-list"      // the list comes back with nothing in it
 	HangRead       Fault = "hang-read"       // no reply, for longer than any deadline
 	HangWrite      Fault = "hang-write"      // likewise, and the write does not happen
+	RefusedRead    Fault = "refused-read"    // the provider says: not with this key
+	RefusedWrite   Fault = "refused-write"   // likewise, and nothing happened
 	LostReply      Fault = "lost-reply"      // the write happens, its reply does not arrive
 	LostRequest    Fault = "lost-request"    // the write does not happen, and nothing says so
 )
