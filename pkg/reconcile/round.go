@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"strings"
 	"time"
 
 	"sidestep/pkg/engine"
@@ -288,53 +287,6 @@ func closeNote(notes Notes, id string) error {
 		return nil
 	}
 	return notes.Close(id)
-}
-
-// verify compares the name servers with the list, for the record sets that
-// were written.
-func (r *round) verify(ctx context.Context) {
-	r.report.Verified = !r.current.Pending()
-	if !r.report.Verified && r.report.Detail == "" {
-		r.report.Detail = "the zone is not as wanted yet"
-	}
-	servers := r.servers()
-	switch {
-	case len(r.report.Applied) == 0 || !r.report.Verified:
-		return
-	case len(servers) == 0:
-		r.report.Detail = "by listing the zone only: there is no name server to ask"
-		return
-	}
-	written := map[record.Key]bool{}
-	for _, c := range r.report.Applied {
-		written[c.Key] = true
-	}
-	var missed []string
-	for _, server := range servers {
-		for key := range written {
-			if err := r.askUntil(ctx, server, key); err != nil {
-				missed = append(missed, err.Error())
-			}
-		}
-	}
-	if len(missed) > 0 {
-		r.report.Verified = false
-		r.report.Detail = strings.Join(missed, "; ")
-	}
-}
-
-// servers lists who is asked after a write; nobody when only listing is wanted.
-func (w *worker) servers() []string {
-	if w.zone.NoDNS || w.options.Ask == nil {
-		return nil
-	}
-	if len(w.zone.Servers) > 0 {
-		return w.zone.Servers
-	}
-	if a, ok := w.zone.Adapter.(provider.Authoritative); ok {
-		return a.Servers()
-	}
-	return nil
 }
 
 func sleep(ctx context.Context, d time.Duration) error {
