@@ -30,7 +30,7 @@ What waits, and for what, is in status and in plan. Without a daemon on this
 machine the word is written to its state directory, under its lock.`,
 		Example: `  sidestep approve www.example.com
   sidestep approve example.com --plan 3f2a9c01b7de`,
-		Args: cobra.ExactArgs(1),
+		Args: arguments(1, 1, "TARGET"),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return append(a.recordNames(), "all"), cobra.ShellCompDirectiveNoFileComp
 		},
@@ -38,7 +38,7 @@ machine the word is written to its state directory, under its lock.`,
 			return a.approve(cmd.Context(), control.ApproveRequest{Target: args[0], Plan: plan})
 		},
 	}
-	cmd.Flags().StringVar(&plan, "plan", "", "the plan's checksum, as plan prints it")
+	cmd.Flags().StringVar(&plan, "plan", "", "`CHECKSUM` of the plan, as plan prints it")
 	a.addJSON(cmd)
 	return cmd
 }

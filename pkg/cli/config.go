@@ -9,11 +9,13 @@ import (
 
 func (a *app) configCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "config",
-		Short: "Show the config in force",
-		Args:  cobra.NoArgs,
+		Use:     "config COMMAND",
+		Short:   "Show the config as it is understood",
+		Long:    "Show the config as it is understood. The only command of it is show.",
+		Example: `  sidestep config show`,
+		Args:    unknownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return usagef("config: expected a command; try: sidestep config show")
+			return misused(cmd, "expected a command: show")
 		},
 	}
 	cmd.AddCommand(&cobra.Command{
@@ -21,9 +23,11 @@ func (a *app) configCommand() *cobra.Command {
 		Short: "Print the effective config, defaults filled in and secrets masked",
 		Long: `Print the effective config, defaults filled in and secrets masked.
 
-What is printed is a config again: apart from its secrets it means the same.`,
+What is printed is a config again: apart from its secrets it means the same.
+
+Exit codes: 0 printed, 2 usage or config.`,
 		Example: `  sidestep config show --config ./sidestep.yaml`,
-		Args:    cobra.NoArgs,
+		Args:    noArguments,
 		RunE: func(*cobra.Command, []string) error {
 			cfg, err := a.load()
 			if err != nil {
@@ -42,7 +46,7 @@ func (a *app) versionCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
-		Args:  cobra.NoArgs,
+		Args:  noArguments,
 		RunE: func(*cobra.Command, []string) error {
 			if a.json {
 				return a.printJSON(struct {
@@ -51,10 +55,14 @@ func (a *app) versionCommand() *cobra.Command {
 					System  string `json:"system"`
 				}{a.version, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH})
 			}
-			fmt.Fprintf(a.io.Out, "sidestep %s (%s, %s/%s)\n", a.version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			fmt.Fprintln(a.io.Out, a.versionLine())
 			return nil
 		},
 	}
 	a.addJSON(cmd)
 	return cmd
+}
+
+func (a *app) versionLine() string {
+	return fmt.Sprintf("sidestep %s (%s, %s/%s)", a.version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }

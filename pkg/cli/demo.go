@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"sidestep/pkg/config"
 	"sidestep/pkg/daemon"
 )
 
@@ -33,13 +32,13 @@ web servers, asks the DNS over the wire at each step, prints a timeline, and
 exits with 0 only if every step held.`,
 		Example: `  sidestep demo
   sidestep demo --script`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.demo(cmd.Context(), dir, script)
 		},
 	}
 	cmd.Flags().BoolVar(&script, "script", false, "play a failover story, print its timeline, exit")
-	cmd.Flags().StringVar(&dir, "dir", "", "folder for config, zone and state, kept afterwards (default a new one, removed at the end)")
+	cmd.Flags().StringVar(&dir, "dir", "", "`FOLDER` for config, zone and state, kept afterwards (default a new one, removed at the end)")
 	return cmd
 }
 
@@ -101,7 +100,7 @@ func (a *app) demoDaemon(w *demoWorld, script bool) (run func(context.Context) e
 	if err != nil {
 		return nil, err
 	}
-	cfg, err := config.Load(w.config, config.Options{Getenv: a.io.Getenv})
+	cfg, err := a.read(w.config)
 	if err != nil {
 		return nil, err
 	}

@@ -16,8 +16,8 @@ type logFlags struct {
 }
 
 func (f *logFlags) bind(flags *pflag.FlagSet) {
-	flags.StringVar(&f.level, "log-level", "info", "log lines of this level and above: debug, info, warn, error")
-	flags.StringVar(&f.format, "log-format", "auto", "form of the log: json, console, auto (console on a terminal)")
+	flags.StringVar(&f.level, "log-level", "info", "log lines of this `LEVEL` and above: debug, info, warn, error")
+	flags.StringVar(&f.format, "log-format", "auto", "`FORM` of the log: json, console, auto (console on a terminal)")
 }
 
 // logger makes the log. quiet raises its level to warnings, for commands whose

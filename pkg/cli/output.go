@@ -48,14 +48,14 @@ func complete(cmd *cobra.Command, flag string, values func() []string) {
 // quietConfig reads the config for completion: no word to stderr, nothing when
 // it cannot be read.
 func (a *app) quietConfig() *config.Config {
-	path, err := config.Find(a.viper)
+	path, err := config.Find(a.environment)
 	if a.file != "" {
 		path, err = a.file, nil
 	}
 	if err != nil {
 		return nil
 	}
-	cfg, err := config.Load(path, config.Options{Getenv: a.io.Getenv})
+	cfg, err := a.read(path)
 	if err != nil {
 		return nil
 	}

@@ -42,7 +42,7 @@ Exit codes: 0 the plan could be made, 1 some target could not be judged,
 		Example: `  sidestep plan
   sidestep plan --zone example.com --json
   sidestep plan --exit-code || echo "not in sync"`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.plan(cmd.Context(), f, false)
 		},
@@ -75,14 +75,14 @@ or another node writes, 5 provider or network error.`,
 		Example: `  sidestep reconcile --dry-run
   sidestep reconcile --zone example.com
   sidestep reconcile --override-guard max_changes`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.plan(cmd.Context(), f, !f.dryRun)
 		},
 	}
 	a.addZone(cmd, &f)
 	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "plan only, write nothing")
-	cmd.Flags().StringSliceVar(&f.override, "override-guard", nil, "let the plan pass this guard once ("+guardNames()+"); may be repeated")
+	cmd.Flags().StringSliceVar(&f.override, "override-guard", nil, "let the plan pass this `GUARD` once: "+guardNames()+"; may be repeated")
 	cmd.Flags().BoolVar(&f.noWait, "no-wait", false, "add only, and never wait until earlier calls are beyond doubt")
 	cmd.Flags().BoolVar(&f.takeOver, "take-over", false, "write although another node's stamp in the zone is fresh")
 	a.addJSON(cmd)
@@ -90,7 +90,7 @@ or another node writes, 5 provider or network error.`,
 }
 
 func (a *app) addZone(cmd *cobra.Command, f *planFlags) {
-	cmd.Flags().StringSliceVar(&f.zones, "zone", nil, "only this zone; may be repeated")
+	cmd.Flags().StringSliceVar(&f.zones, "zone", nil, "only this `ZONE`; may be repeated")
 	complete(cmd, "zone", a.zoneNames)
 }
 

@@ -28,16 +28,16 @@ before stays in force. SIGTERM and SIGINT finish the call in hand, release the
 stamp and the lock, and end; a second one ends at once, and breaks nothing.`,
 		Example: `  sidestep run --read-only
   sidestep run --config /etc/sidestep/sidestep.yaml --log-format json`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.run(cmd.Context(), readOnly)
+			return a.daemon(cmd.Context(), readOnly)
 		},
 	}
 	cmd.Flags().BoolVar(&readOnly, "read-only", false, "probe, decide and plan, and never write")
 	return cmd
 }
 
-func (a *app) run(ctx context.Context, readOnly bool) error {
+func (a *app) daemon(ctx context.Context, readOnly bool) error {
 	log, err := a.logger(false)
 	if err != nil {
 		return err
@@ -52,7 +52,7 @@ func (a *app) run(ctx context.Context, readOnly bool) error {
 	d, err := daemon.New(daemon.Options{
 		Config: cfg, Registry: a.registry, Logger: log, Version: a.version, ReadOnly: readOnly, Write: true,
 		Load: func() (*config.Config, error) {
-			return config.Load(cfg.File, config.Options{Getenv: a.io.Getenv})
+			return a.read(cfg.File)
 		},
 	})
 	if err != nil {

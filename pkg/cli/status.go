@@ -23,7 +23,7 @@ rests on. It exits with 0 when the daemon could answer, whatever it said.`,
 		Example: `  sidestep status
   sidestep status www.example.com
   sidestep status --json | jq '.targets[] | select(.verdict == "down")'`,
-		Args: cobra.MaximumNArgs(1),
+		Args: arguments(0, 1, "one NAME at most"),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return a.recordNames(), cobra.ShellCompDirectiveNoFileComp
 		},

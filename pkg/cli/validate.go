@@ -36,7 +36,7 @@ may still take effect). Nothing is written.
 Exit codes: 0 right, 2 wrong, 5 a provider did not answer as it should.`,
 		Example: `  sidestep validate --config ./sidestep.yaml
   sidestep validate --online`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.validate(cmd.Context(), online)
 		},
@@ -47,12 +47,12 @@ Exit codes: 0 right, 2 wrong, 5 a provider did not answer as it should.`,
 }
 
 func (a *app) validate(ctx context.Context, online bool) error {
-	path, err := config.Find(a.viper)
+	path, err := config.Find(a.environment)
 	if err != nil {
 		return &usageError{err}
 	}
 	answer := validation{Config: path, Errors: []string{}, Warnings: []string{}, Zones: []daemon.ZoneValidity{}}
-	cfg, err := config.Load(path, config.Options{Getenv: a.io.Getenv})
+	cfg, err := a.read(path)
 	if err != nil {
 		return a.invalid(answer, err)
 	}

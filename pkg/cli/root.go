@@ -1,0 +1,208 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"sidestep/pkg/config"
+)
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "sidestep COMMAND",
+		Short: "Step aside of what is dead, in the zone your name is served from",
+		Long: `Step aside of what is dead, in the zone your name is served from.
+
+sidestep probes the addresses that a DNS name answers with, judges them by
+consecutive failures and passes, and edits the hosted zone through its
+provider's API: it takes a dead address out of the answer and puts it back
+when it lives again. It pauses and never deletes, never empties an answer,
+never writes beside another writer, and never acts on half a view.
+
+Try it on this machine first:
+
+  sidestep demo
+
+Then with a config of your own (--config FILE, else
+/etc/sidestep/sidestep.yaml, else ./sidestep.yaml):
+
+  sidestep validate     is the config right?
+  sidestep check        what do the probes see now?
+  sidestep plan         what would be written now, and why?
+  sidestep reconcile    write it, once
+  sidestep run          do so from now on
+
+The answer goes to stdout and everything else to stderr. A flag can also be set
+by an environment variable: --config by SIDESTEP_CONFIG.
+
+Exit codes: 0 the zone is as wanted, 1 other failure, 2 usage or config,
+3 stopped by a guard, 4 not the leader or the lock is held, 5 provider or
+network error, 6 frozen, 10 changes are pending (plan --exit-code).`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Version:       a.version,
+		Args:          unknownCommand,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			if err := config.BindFlags(cmd.Flags(), a.environment); err != nil {
+				return &usageError{err}
+			}
+			return nil
+		},
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+	}
+	root.PersistentFlags().StringVar(&a.file, "config", "", "read the config from `FILE` (default /etc/sidestep/sidestep.yaml, then ./sidestep.yaml)")
+	_ = root.MarkPersistentFlagFilename("config", "yaml", "yml") // the flag is there
+	a.log.bind(root.PersistentFlags())
+	root.PersistentFlags().BoolP("help", "h", false, "show this manual")
+	root.Flags().BoolP("version", "v", false, "print the version")
+	root.SetUsageTemplate(usageTemplate)
+	root.SetVersionTemplate(a.versionLine() + "\n")
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return misused(cmd, "%w", err) })
+	root.SetHelpCommand(a.helpCommand())
+	root.AddCommand(
+		a.demoCommand(), a.runCommand(), a.checkCommand(), a.planCommand(), a.reconcileCommand(),
+		a.statusCommand(), a.approveCommand(), a.validateCommand(), a.configCommand(), a.versionCommand(),
+		a.completionCommand(),
+	)
+	return root
+}
+
+// usageTemplate is the part of a help text that follows the description.
+const usageTemplate = `Usage:
+  {{.UseLine}}
+{{- if .HasAvailableSubCommands}}
+
+Commands:
+{{- range .Commands}}{{if or .IsAvailableCommand (eq .Name "help")}}
+  {{rpad .Name .NamePadding}}  {{.Short}}{{end}}{{end}}
+{{- end}}
+{{- if .HasAvailableLocalFlags}}
+
+Flags:
+{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}
+{{- end}}
+{{- if .HasAvailableInheritedFlags}}
+
+Flags of every command:
+{{.InheritedFlags.FlagUsages | trimTrailingWhitespaces}}
+{{- end}}
+{{- if .HasExample}}
+
+Examples:
+{{.Example}}
+{{- end}}
+{{- if .HasAvailableSubCommands}}
+
+More: {{.Root.Name}} help{{with slice .CommandPath (len .Root.Name)}}{{.}}{{end}} COMMAND
+{{- end}}
+`
+
+// misused is a usage error that names the command and its help.
+func misused(cmd *cobra.Command, format string, args ...any) error {
+	problem := fmt.Errorf(format, args...)
+	if cmd.HasParent() {
+		_, name, _ := strings.Cut(cmd.CommandPath(), " ")
+		problem = fmt.Errorf("%s: %w", name, problem)
+	}
+	return usagef("%w; try: %s --help", problem, cmd.CommandPath())
+}
+
+// arguments takes so many positional arguments, which are named words in the
+// usage line.
+func arguments(least, most int, words string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) < least:
+			return misused(cmd, "expected %s", words)
+		case len(args) > most:
+			return misused(cmd, "expected %s, got %q too", words, args[most])
+		}
+		return nil
+	}
+}
+
+// noArguments takes none.
+func noArguments(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	if cmd.Flags().Lookup("zone") != nil {
+		return misused(cmd, "takes no argument, got %q; one zone alone is --zone %s", args[0], args[0])
+	}
+	return misused(cmd, "takes no argument, got %q", args[0])
+}
+
+// unknownCommand refuses what is not the name of a command below this one.
+func unknownCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	hint := ""
+	cmd.SuggestionsMinimumDistance = 2
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		hint = "; perhaps " + strings.Join(near, " or ")
+	}
+	return usagef("unknown command %q%s; all commands: %s --help", args[0], hint, cmd.CommandPath())
+}
+
+func (a *app) helpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND]",
+		Short: "Show the manual of a command",
+		Long:  "Show the manual of a command, or, without one, what sidestep is and which commands it has.",
+		Example: `  sidestep help
+  sidestep help reconcile`,
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			var names []string
+			if at, _, err := cmd.Root().Find(args); err == nil {
+				for _, c := range at.Commands() {
+					names = append(names, c.Name()+"\t"+c.Short)
+				}
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			about, rest, err := cmd.Root().Find(args)
+			if err != nil {
+				return err
+			}
+			if len(rest) > 0 {
+				return unknownCommand(about, rest)
+			}
+			about.InitDefaultHelpFlag()
+			return about.Help()
+		},
+	}
+}
+
+func (a *app) completionCommand() *cobra.Command {
+	const words = "bash, zsh or fish"
+	return &cobra.Command{
+		Use:   "completion SHELL",
+		Short: "Print a script that completes commands, flags and names",
+		Long: `Print a script that completes commands, flags and names.
+
+SHELL is bash, zsh or fish. Names of record sets, checks and zones are those of
+the config in use. bash needs the package bash-completion.`,
+		Example: `  sidestep completion bash > /etc/bash_completion.d/sidestep
+  sidestep completion zsh > "${fpath[1]}/_sidestep"
+  sidestep completion fish > ~/.config/fish/completions/sidestep.fish`,
+		Args:      arguments(1, 1, words),
+		ValidArgs: []string{"bash", "zsh", "fish"},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			root := cmd.Root()
+			switch args[0] {
+			case "bash":
+				return root.GenBashCompletionV2(a.io.Out, true)
+			case "zsh":
+				return root.GenZshCompletion(a.io.Out)
+			case "fish":
+				return root.GenFishCompletion(a.io.Out, true)
+			}
+			return misused(cmd, "expected %s, got %q", words, args[0])
+		},
+	}
+}
