@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"sync"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -15,6 +16,7 @@ import (
 type Limiter struct {
 	bucket  *rate.Limiter
 	reserve int
+	reads   sync.Mutex // held by a read while it looks and takes
 }
 
 // NewLimiter allows perSecond calls on the long run and burst at once, of
@@ -29,13 +31,24 @@ func (l *Limiter) Read(ctx context.Context) error {
 	if l == nil {
 		return nil
 	}
-	for l.bucket.Tokens() < float64(l.reserve+1) {
-		wait := time.Duration(float64(time.Second) / float64(l.bucket.Limit()))
-		if err := sleep(ctx, wait); err != nil {
+	if err := ctx.Err(); err != nil {
+		return &Error{Class: Retryable, Op: "wait for the rate limit", Err: err}
+	}
+	interval := time.Duration(float64(time.Second) / float64(l.bucket.Limit()))
+	for !l.takeRead() {
+		if err := sleep(ctx, interval); err != nil {
 			return &Error{Class: Retryable, Op: "wait for the rate limit", Err: err}
 		}
 	}
-	return l.Write(ctx)
+	return nil
+}
+
+// takeRead looks and takes in one step, or a crowd of reads that look at one
+// moment would all queue up in front of the next write.
+func (l *Limiter) takeRead() bool {
+	l.reads.Lock()
+	defer l.reads.Unlock()
+	return l.bucket.Tokens() >= float64(l.reserve+1) && l.bucket.Allow()
 }
 
 // Write waits until a write may be sent.

@@ -110,6 +110,11 @@ func TestLimiterHonoursContext(t *testing.T) {
 			t.Fatal(err)
 		}
 		for name, wait := range map[string]func(context.Context) error{"read": l.Read, "write": l.Write} {
+			ended, end := context.WithCancel(t.Context())
+			end()
+			if err := wait(ended); ClassOf(err) != Retryable || err == nil {
+				t.Errorf("%s: expected a Retryable error of an ended context, got %v", name, err)
+			}
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			start := time.Now()
 			err := wait(ctx)

@@ -225,4 +225,3 @@ func (h mutantHand) Another() provider.Adapter {
 	}
 	return m
 }
-

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"sidestep/pkg/provider"
@@ -244,38 +243,59 @@ func listsParallel(e *env) {
 	}
 }
 
+// listsDuringWrites lets every write begin when a list has just begun.
 func listsDuringWrites(e *env) {
-	const enough, limit = 20, 50 // lists that have to come, rounds of writing until then
 	key := e.key("www", record.A)
 	e.put(key, one, two)
 	e.call(key) // becomes the holder
-	var lists atomic.Int64
-	stop, problem := make(chan struct{}), make(chan string, 1)
-	lister := e.hand.Another()
+	lister, begun, stop, problem := e.hand.Another(), make(chan struct{}), make(chan struct{}), make(chan string, 1)
 	go func() {
 		defer close(problem)
-		for whole := true; whole; lists.Add(1) {
+		for {
 			select {
 			case <-stop:
 				return
-			default:
+			case begun <- struct{}{}:
 			}
-			s, err := lister.List(e.Context())
-			if err != nil {
-				problem <- err.Error()
+			if text := wholeList(e, lister, key); text != "" {
+				problem <- text
 				return
-			}
-			if whole = len(s.Set(key).Answers) == 2 && len(s.Set(key).Live()) > 0; !whole {
-				problem <- fmt.Sprintf("a list that shows half of a write: %+v", s.Set(key))
 			}
 		}
 	}()
-	for round := 0; round < 3 || round < limit && lists.Load() < enough && len(problem) == 0; round++ {
+	next := func() bool {
+		select {
+		case <-begun:
+			return true
+		case text := <-problem:
+			e.Errorf("list during a write: %s", text)
+			return false
+		}
+	}
+	for range 5 {
+		if !next() {
+			return
+		}
 		e.away(key, []string{two}, pause(key, one))
+		if !next() {
+			return
+		}
 		e.add(key, resume(key, one))
 	}
 	close(stop)
-	for text := range problem {
-		e.Errorf("list during writes: %s", text)
+	if text, found := <-problem; found {
+		e.Errorf("list during a write: %s", text)
 	}
+}
+
+// wholeList is empty when a list shows both values and one of them live.
+func wholeList(e *env, lister provider.Adapter, key record.Key) string {
+	s, err := lister.List(e.Context())
+	switch {
+	case err != nil:
+		return err.Error()
+	case len(s.Set(key).Answers) != 2 || len(s.Set(key).Live()) == 0:
+		return fmt.Sprintf("it shows half of the write: %+v", s.Set(key))
+	}
+	return ""
 }
