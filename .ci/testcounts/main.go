@@ -6,6 +6,10 @@
 //
 // It exits 1 if anything failed or if nothing ran. With SIDESTEP_TEST_REAL set
 // to "require" a skipped test is a failure too.
+//
+// A shared suite has cases that mean nothing to some of what it is run on. They
+// skip themselves with a reason that begins with "does not apply: ". Nobody can
+// make them run, so they are no skipped tests and have a line of their own.
 package main
 
 import (
@@ -40,6 +44,7 @@ func (e event) name() string {
 // tally is what was seen so far.
 type tally struct {
 	passed, failed int
+	inapplicable   int                 // cases of shared suites that mean nothing here
 	skipped        []string            // "name: reason"
 	output         map[string][]string // of tests and packages that still run
 	build          map[string][]string // what the compiler said, by import path
@@ -105,10 +110,20 @@ func (t *tally) end(e event, out io.Writer) {
 	case e.Test == "":
 		fmt.Fprintf(out, "ok    %s  %s\n", e.Package, took)
 	case e.Action == "skip":
-		t.skipped = append(t.skipped, e.name()+": "+reason(t.output[e.name()]))
+		t.skip(e.name(), reason(t.output[e.name()]))
 	default:
 		t.passed++
 	}
+}
+
+// skip notes a skipped test. The reason begins with the line that gives it,
+// "suite.go:43: ".
+func (t *tally) skip(name, reason string) {
+	if _, why, _ := strings.Cut(reason, ": "); strings.HasPrefix(why, "does not apply: ") {
+		t.inapplicable++
+		return
+	}
+	t.skipped = append(t.skipped, name+": "+reason)
 }
 
 // reason is what a test said before it was skipped, without the frame that the
@@ -132,6 +147,9 @@ func reason(output []string) string {
 func (t *tally) finish(out io.Writer, require bool) int {
 	for _, s := range t.skipped {
 		fmt.Fprintf(out, "skipped  %s\n", s)
+	}
+	if t.inapplicable > 0 {
+		fmt.Fprintf(out, "left out  %d cases of shared suites that do not apply to what they were run on\n", t.inapplicable)
 	}
 	code := 0
 	if require && len(t.skipped) > 0 {

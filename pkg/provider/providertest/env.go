@@ -72,7 +72,7 @@ func (e *env) inject(fault Fault) {
 	e.Helper()
 	faulty, ok := e.hand.(Faulty)
 	if !ok || !faulty.Fault(fault) {
-		e.Skipf("this world cannot make the fault %s", fault)
+		e.Skipf("does not apply: this world cannot make the fault %s", fault)
 	}
 }
 

@@ -40,11 +40,11 @@ func Run(t *testing.T, w World) {
 func (c Case) on(t TB, w World) {
 	t.Helper()
 	if reason, skip := w.Skip[c.Name]; skip {
-		t.Skipf("%s", reason)
+		t.Skipf("does not apply: %s", reason)
 	}
 	adapter, hand := w.New(t)
 	if c.For != nil && !c.For(adapter.Promises()) {
-		t.Skipf("this provider does not promise: %s", c.Promise)
+		t.Skipf("does not apply: this provider does not promise: %s", c.Promise)
 	}
 	c.run(&env{TB: t, world: w, adapter: adapter, hand: hand})
 	if t.Failed() {

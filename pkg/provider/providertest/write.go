@@ -132,7 +132,7 @@ func resumesReAdded(e *env) {
 	e.put(key, one, two)
 	e.away(key, []string{two}, pause(key, one))
 	if e.promises().Pause == provider.PauseNative {
-		e.Skipf("a status flag has no second record of one value")
+		e.Skipf("does not apply: a status flag has no second record of one value")
 	}
 	e.put(key, one)
 	e.add(key, resume(key, one))
