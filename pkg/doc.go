@@ -38,7 +38,8 @@
 //	providers/             the names in the config, and the adapters behind them
 //	  local/               a zone that sidestep serves itself
 //	  rfc2136/             any server that takes signed DNS updates
-//	    rfc2136test/       a server that speaks it badly on purpose, for tests
+//	    rfc2136test/       real name servers, run for tests
+//	  conformance/         a module of tests that need more dependencies
 //
 // # Who may enter which room
 //
