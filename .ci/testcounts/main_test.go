@@ -21,6 +21,8 @@ const skipping = passing + `{"Action":"output","Package":"q","Test":"TestB","Out
 
 const inapplicable = passing + `{"Action":"output","Package":"q","Test":"TestB","Output":"    b_test.go:3: does not apply: no weights\n"}
 {"Action":"skip","Package":"q","Test":"TestB","Elapsed":0}
+{"Action":"output","Package":"q","Test":"TestC","Output":"    l_test.go:220: ZoneLister not implemented by provider\n"}
+{"Action":"skip","Package":"q","Test":"TestC","Elapsed":0}
 `
 
 const failing = passing + `{"Action":"output","Package":"q","Test":"TestB","Output":"    b_test.go:3: got 1, want 2\n"}
@@ -44,7 +46,7 @@ func TestCounts(t *testing.T) {
 		"all pass":               {in: passing, says: []string{"ok    p  500ms"}, last: "1 passed, 0 failed, 0 skipped"},
 		"a skip has its reason":  {in: skipping, says: []string{"skipped  q.TestB: b_test.go:3: no named here"}, last: "1 passed, 0 failed, 1 skipped"},
 		"a skip may be required": {in: skipping, require: true, code: 1, says: []string{"a skipped test is a failure"}, last: "1 passed, 0 failed, 1 skipped"},
-		"some cannot apply":      {in: inapplicable, require: true, says: []string{"left out  1 cases"}, last: "1 passed, 0 failed, 0 skipped"},
+		"some cannot apply":      {in: inapplicable, require: true, says: []string{"left out  2 cases"}, last: "1 passed, 0 failed, 0 skipped"},
 		"a failure is shown":     {in: failing, code: 1, says: []string{"FAIL  q.TestB", "got 1, want 2"}, last: "1 passed, 1 failed, 0 skipped"},
 		"no build is a failure":  {in: unbuilt, code: 1, says: []string{"FAIL  r", "undefined: x"}, last: "1 passed, 1 failed, 0 skipped"},
 		"nothing ran":            {in: "go: no such module\n", code: 1, says: []string{"go: no such module"}, last: "0 passed, 0 failed, 0 skipped"},
