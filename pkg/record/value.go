@@ -93,7 +93,7 @@ func ParseAddress(s string) (netip.Addr, error) {
 	case addr.Zone() != "":
 		what = "an address with a zone"
 	case addr.Is4In6():
-		what = "an IPv4 address mapped into IPv6; write the IPv4 address"
+		what = "an IPv4 address mapped into IPv6"
 	case addr.IsUnspecified():
 		what = "the unspecified address"
 	case addr.IsMulticast():

@@ -18,7 +18,7 @@ const nobody = 65534
 // Root has every right, so the test takes on the file rights of nobody, for its
 // own thread alone.
 func TestCase30UnreadableFile(t *testing.T) {
-	dir, err := os.MkdirTemp("", "store-")
+	dir, err := os.MkdirTemp("", "store-") //nolint:usetesting // its parent is closed to nobody
 	if err != nil {
 		t.Fatal(err)
 	}
