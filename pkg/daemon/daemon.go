@@ -104,7 +104,6 @@ func (d *Daemon) build() error {
 		Ask:    ask,
 		Retry:  provider.Backoff{Base: d.config.Reconcile.RetryBase, Max: d.config.Reconcile.RetryMax, Attempts: 3},
 		Report: d.report, Wrote: d.wrote, Logger: d.log,
-		TakeAll: d.options.TakeOver, OnlyAdd: d.options.OnlyAdd,
 	})
 	d.schedule = schedule.New(schedule.Options{
 		Clock: d.clock, Probe: d.prober(), Results: d.results, Workers: workers(), Logger: d.log,

@@ -57,7 +57,32 @@ func (d *Daemon) wrote(w reconcile.Write) {
 
 // report takes the end of a round from a zone's worker.
 func (d *Daemon) report(r reconcile.Report) {
-	if r.Err != nil && errors.Is(r.Err, context.Canceled) {
+	if r.Err != nil {
+		d.reportFailed(r)
+		return
+	}
+	if r.Look {
+		d.errors.note("list zone "+string(r.Zone), nil)
+		d.send(message{event: engine.Seen{Zone: *r.Seen}})
+		return
+	}
+	d.errors.note("write zone "+string(r.Zone), nil)
+	d.reportBlocked(r.Final)
+	d.reportVerified(r)
+	d.send(message{event: engine.Done{Zone: *r.Seen, Applied: r.Applied, Plan: r.Final}})
+}
+
+// reportFailed takes the end of a round that did not come to its own. Newer work
+// in its place, the end of this process, and another leader are no failures.
+func (d *Daemon) reportFailed(r reconcile.Report) {
+	if len(r.Applied) > 0 {
+		d.send(message{event: engine.Wrote{Zone: r.Zone, Applied: r.Applied}})
+	}
+	switch {
+	case errors.Is(r.Err, reconcile.ErrGaveWay), errors.Is(r.Err, context.Canceled):
+		return
+	case errors.Is(r.Err, reconcile.ErrNotLeader):
+		d.log.Debug("nothing written: this node may not", "zone", string(r.Zone), "reason", r.Err)
 		return
 	}
 	what := "write zone " + string(r.Zone)
@@ -65,16 +90,7 @@ func (d *Daemon) report(r reconcile.Report) {
 		what = "list zone " + string(r.Zone)
 	}
 	d.errors.note(what, r.Err)
-	switch {
-	case r.Err != nil:
-		d.send(message{event: engine.Failed{Zone: r.Zone, Err: r.Err.Error()}})
-	case r.Look:
-		d.send(message{event: engine.Seen{Zone: *r.Seen}})
-	default:
-		d.reportBlocked(r.Final)
-		d.reportVerified(r)
-		d.send(message{event: engine.Done{Zone: *r.Seen, Applied: r.Applied, Plan: r.Final}})
-	}
+	d.send(message{event: engine.Failed{Zone: r.Zone, Err: r.Err.Error()}})
 }
 
 func (d *Daemon) reportBlocked(p plan.Plan) {
@@ -85,7 +101,7 @@ func (d *Daemon) reportBlocked(p plan.Plan) {
 }
 
 func (d *Daemon) reportVerified(r reconcile.Report) {
-	if len(r.Applied) == 0 {
+	if !r.Asked {
 		return
 	}
 	d.journal("verify", struct {

@@ -25,7 +25,12 @@ func (d *Daemon) Reconcile(ctx context.Context, request control.PlanRequest) (co
 	for _, guard := range request.Override {
 		override[guard] = true
 	}
-	return d.work(ctx, request, override, d.writer.Do, true)
+	orders := reconcile.Orders{
+		TakeOver: request.TakeOver || d.options.TakeOver,
+		OnlyAdd:  request.NoWait || d.options.OnlyAdd,
+	}
+	do := func(ctx context.Context, work engine.Work) reconcile.Report { return d.writer.Do(ctx, work, orders) }
+	return d.work(ctx, request, override, do, true)
 }
 
 // work waits until the zones' targets are judged, and carries their work out

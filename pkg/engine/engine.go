@@ -64,6 +64,7 @@ type zone struct {
 	plan     plan.Plan     // as planned last, against seen
 	due      time.Duration // boot time at which time alone changes the plan; 0 never
 	window   time.Duration // boot time at which the open window ends; 0 when none is open
+	asked    bool          // Work is out, and Done did not come yet
 	look     time.Duration // boot time of the next look
 	approved string        // checksum of a plan that max_changes lets through
 }
@@ -92,6 +93,8 @@ func (e *Engine) Step(now Now, event Event) Effects {
 		e.seen(ev.Zone)
 	case Failed:
 		e.failed(ev)
+	case Wrote:
+		e.wrote(ev)
 	case Done:
 		e.done(ev)
 	case Approve:

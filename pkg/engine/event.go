@@ -16,8 +16,8 @@ type Now struct {
 	Wall time.Time     // for people and for what is stored
 }
 
-// Event is something that happened. The kinds are Tick, Results, Seen, Done,
-// Failed, Approve and Configure.
+// Event is something that happened. The kinds are Tick, Results, Seen, Wrote,
+// Done, Failed, Approve and Configure.
 type Event interface{ event() }
 
 // Tick says that time has passed.
@@ -34,6 +34,13 @@ type Seen struct{ Zone plan.Zone }
 type Failed struct {
 	Zone record.Name
 	Err  string
+}
+
+// Wrote says what was written by a piece of Work that did not come to its end:
+// it failed, or newer Work replaced it. Done does not say it again.
+type Wrote struct {
+	Zone    record.Name
+	Applied []plan.Change
 }
 
 // Done says how a piece of Work ended.
@@ -59,6 +66,7 @@ func (Tick) event()      {}
 func (Results) event()   {}
 func (Seen) event()      {}
 func (Failed) event()    {}
+func (Wrote) event()     {}
 func (Done) event()      {}
 func (Approve) event()   {}
 func (Configure) event() {}

@@ -83,14 +83,16 @@ func ids(needs []*target) string {
 
 // settleWindow plans a zone that something changed for, opens its debounce
 // window when there is something to write, and at the end of the window lets
-// Work out, if there still is.
+// Work out, if there still is. While older Work is out there always is: what it
+// says is tried again until it is done, and must not be when it is no longer
+// wanted.
 func (e *Engine) settleWindow(z *zone) {
 	if !z.listed {
 		return
 	}
 	if z.dirty || reached(z.due, e.now.Boot) {
 		e.replan(z)
-		if z.window == 0 && z.plan.Pending() {
+		if z.window == 0 && (z.plan.Pending() || z.asked) {
 			z.window = e.now.Boot + e.config.Debounce
 		}
 	}
@@ -99,7 +101,8 @@ func (e *Engine) settleWindow(z *zone) {
 	}
 	z.window = 0
 	e.replan(z)
-	if z.plan.Pending() {
+	if z.plan.Pending() || z.asked {
+		z.asked = true
 		e.effects.Work = append(e.effects.Work, e.work(z, nil))
 	}
 }

@@ -67,13 +67,30 @@ func (e *Engine) done(ev Done) {
 	if !found {
 		return
 	}
+	z.asked = false
 	z.take(ev.Zone)
 	for _, s := range z.sets {
 		e.publish(s, s.liveIn(ev.Zone))
-		s.applied(ev.Applied, e.now)
 	}
+	e.applied(z, ev.Applied)
 	if len(ev.Applied) > 0 {
 		z.approved = ""
+	}
+}
+
+// wrote counts what was written by Work that did not come to its end.
+func (e *Engine) wrote(ev Wrote) {
+	if z, found := e.zones[ev.Zone]; found {
+		e.applied(z, ev.Applied)
+	}
+}
+
+// applied counts the writes of a zone's record sets.
+func (e *Engine) applied(z *zone, changes []plan.Change) {
+	for _, s := range z.sets {
+		s.applied(changes, e.now)
+	}
+	if len(changes) > 0 {
 		e.effects.Save = true
 	}
 }
@@ -94,13 +111,13 @@ func (s *set) applied(changes []plan.Change, now Now) {
 // Work is what the zone has to be brought to by what is known now, for a
 // command that plans or writes without waiting for a change. The guards in
 // override are switched off for it. Work for a zone that the config does not
-// have is false.
+// have is false. It is out until Done comes, like any other.
 func (e *Engine) Work(now Now, name record.Name, override map[string]bool) (Work, bool) {
 	z, found := e.zones[name]
 	if !found {
 		return Work{}, false
 	}
-	e.now = now
+	e.now, z.asked = now, true
 	return e.work(z, override), true
 }
 

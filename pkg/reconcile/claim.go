@@ -16,9 +16,12 @@ import (
 // both believe to be alone to be the likely reason.
 const freshStamp = time.Hour
 
+// claimAttempts is how often a round claims a zone before it ends.
+const claimAttempts = 3
+
 // hold makes sure that this process may write: that it leads, and where the
-// provider compares and swaps, that the zone's one stamp is its own. A claim
-// that was accepted ends every doubt, since it makes all older calls refused.
+// provider compares and swaps, that the zone's one stamp is its own. Then
+// nothing is in doubt, since the next call makes all older ones refused.
 func (r *round) hold(ctx context.Context) error {
 	promises := r.zone.Adapter.Promises()
 	if err := r.gate(promises.Call)(); err != nil {
@@ -29,19 +32,20 @@ func (r *round) hold(ctx context.Context) error {
 		return nil
 	}
 	for attempt := 0; !r.holds(); attempt++ {
-		if attempt == looseAfter {
+		if attempt == claimAttempts {
 			return fmt.Errorf("claim zone %s: the stamp changes under every claim; another sidestep is writing", r.zone.Name)
 		}
 		if err := r.claim(ctx, fencer); err != nil {
 			return err
 		}
+		if err := sleep(ctx, promises.Lag); err != nil { // a list may show the stamp before
+			return fmt.Errorf("claim zone %s: stopped: %w", r.zone.Name, err)
+		}
 		if err := r.plan(ctx); err != nil {
 			return err
 		}
-		if r.holds() {
-			r.doubt.clear()
-		}
 	}
+	r.doubt.clear()
 	return r.prove(ctx, fencer)
 }
 
@@ -69,25 +73,33 @@ func (r *round) claim(ctx context.Context, fencer provider.Fencer) error {
 	if err := r.twoWriters(); err != nil {
 		return err
 	}
-	promises := fencer.Promises()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), promises.Call)
-	defer cancel()
-	err := fencer.Claim(ctx, r.snapshot, r.stamp(), r.gate(promises.Call))
-	switch {
-	case err == nil || gateClosed(err):
+	err := r.sendClaim(context.WithoutCancel(ctx), fencer, r.snapshot, r.stamp())
+	if err == nil || gateClosed(err) {
 		return err
 	}
 	switch provider.ClassOf(err) {
 	case provider.FencedOut, provider.Conflict, provider.Ambiguous:
-		r.log.Info("claim not accepted; listing again", "error", err)
+		r.log.Debug("claim not accepted; listing again", "error", err)
 		return nil // the list tells whose the stamp is now
 	default:
 		return err
 	}
 }
 
+// sendClaim sends a claim with the provider's deadline for a call.
+func (w *worker) sendClaim(ctx context.Context, fencer provider.Fencer, seen *provider.Snapshot, next provider.Stamp) error {
+	call := fencer.Promises().Call
+	ctx, cancel := context.WithTimeout(ctx, call)
+	defer cancel()
+	return w.safely(provider.Ambiguous, "claim", func() error {
+		return fencer.Claim(ctx, seen, next, w.gate(call))
+	})
+}
+
+// twoWriters is the error of a zone whose stamp says that another node writes
+// it, unless a person said that this one takes over.
 func (r *round) twoWriters() error {
-	if r.options.TakeAll {
+	if r.orders.TakeOver {
 		return nil
 	}
 	now := r.options.Clock.Wall()
@@ -107,10 +119,12 @@ func (r *round) prove(ctx context.Context, fencer provider.Fencer) error {
 	if r.proved {
 		return nil
 	}
-	promises := fencer.Promises()
-	callCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), promises.Call)
+	call := fencer.Promises().Call
+	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), call)
 	defer cancel()
-	err := fencer.Prove(callCtx, r.snapshot, r.stamp(), r.gate(promises.Call))
+	err := r.safely(provider.Ambiguous, "prove the fence of", func() error {
+		return fencer.Prove(limited, r.snapshot, r.stamp(), r.gate(call))
+	})
 	if errors.Is(err, provider.ErrNotFenced) {
 		r.log.Warn("this provider does not compare and swap although it should: writing by the rules for one that cannot", "error", err)
 		r.proved = true
@@ -159,9 +173,7 @@ func (w *worker) release(ctx context.Context) error {
 	}
 	stamp := w.stamp()
 	stamp.Released = true
-	ctx, cancel := context.WithTimeout(ctx, fencer.Promises().Call)
-	defer cancel()
-	if err := fencer.Claim(ctx, snapshot, stamp, w.gate(fencer.Promises().Call)); err != nil {
+	if err := w.sendClaim(ctx, fencer, snapshot, stamp); err != nil {
 		return fmt.Errorf("release the stamp of zone %s: %w", w.zone.Name, err)
 	}
 	return nil

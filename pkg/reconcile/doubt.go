@@ -1,23 +1,29 @@
 package reconcile
 
 import (
+	"maps"
 	"sync"
 	"time"
 
+	"sidestep/pkg/plan"
 	"sidestep/pkg/provider"
 	"sidestep/pkg/record"
 )
 
-// doubts remembers, for one zone, which values an open call may still take
-// out of the answer. It is memory that safety rests on only in one direction:
-// what it forgets in a crash comes back as doubt about everything.
+// doubts remembers, for one zone, what a list cannot show: which values a call
+// whose outcome is open may still change, and which writes the list may miss
+// because the provider shows the past. It is memory that safety rests on only
+// in one direction: what it forgets in a crash comes back as doubt about
+// everything.
 type doubts struct {
+	quiet time.Duration // lateness and lag together
+	lag   time.Duration
+
 	mu     sync.Mutex
-	quiet  time.Duration // lateness and lag together
-	lag    time.Duration
-	all    time.Duration // boot time until which every value is in doubt
-	values map[valueKey]time.Duration
-	listed time.Duration // boot time before which a list may miss the last write
+	all    time.Duration              // boot time until which every value is in doubt
+	calls  map[valueKey]time.Duration // by value: boot time until which an open call may still change it
+	writes map[valueKey]time.Duration // by value: boot time before which a list may miss its last write
+	listed time.Duration              // boot time before which a list may miss the last write to the zone
 }
 
 type valueKey struct {
@@ -27,86 +33,116 @@ type valueKey struct {
 
 // newDoubts begins with everything in doubt.
 func newDoubts(now time.Duration, p provider.Promises) *doubts {
-	return &doubts{quiet: p.Quiet(), lag: p.Lag, all: now + p.Quiet(), values: map[valueKey]time.Duration{}}
-}
-
-// begin is the start of a leadership: with everything in doubt, unless no call
-// of a process before can be open.
-func (d *doubts) begin(now time.Duration, quiet bool) {
-	if quiet {
-		d.clear()
-		return
+	return &doubts{
+		quiet: p.Quiet(), lag: p.Lag, all: now + p.Quiet(),
+		calls: map[valueKey]time.Duration{}, writes: map[valueKey]time.Duration{},
 	}
-	d.doubtAll(now)
 }
 
-// clear ends every doubt: a provider that compares and swaps has accepted a
-// claim, which makes it refuse every older call.
+// begin is the start of a leadership: with everything in doubt, unless no
+// take-away of a process before can be open. Open calls of this process stay in
+// doubt whatever is known of others.
+func (d *doubts) begin(now time.Duration, quiet bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.all = now + d.quiet; quiet {
+		d.all = 0
+	}
+}
+
+// clear ends every doubt about open calls: in a zone that compares and swaps
+// the stamp is ours, and the next call makes the provider refuse every older
+// one.
 func (d *doubts) clear() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.all, d.listed = 0, 0
-	clear(d.values)
+	d.all = 0
+	clear(d.calls)
 }
 
 // doubtAll puts everything in doubt, because a call that may have changed
 // anything is open.
-func (d *doubts) doubtAll(now time.Duration) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.all = now + d.quiet
-}
+func (d *doubts) doubtAll(now time.Duration) { d.begin(now, false) }
 
 // ambiguous puts the values of a call in doubt that may still take effect.
-func (d *doubts) ambiguous(now time.Duration, key record.Key, changes []record.Change) {
+func (d *doubts) ambiguous(now time.Duration, changes []plan.Change) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	mark(d.calls, now, now+d.quiet, changes)
+}
+
+// wrote notes that a call was accepted: for the length of the lag a list may
+// not show it.
+func (d *doubts) wrote(now time.Duration, changes []plan.Change) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.listed = now + d.lag
+	mark(d.writes, now, now+d.lag, changes)
+}
+
+// mark sets the end of every value that the changes touch, and forgets what is
+// over.
+func mark(ends map[valueKey]time.Duration, now, end time.Duration, changes []plan.Change) {
+	maps.DeleteFunc(ends, func(_ valueKey, at time.Duration) bool { return at <= now })
 	for _, c := range changes {
-		d.values[valueKey{key, c.Value}] = now + d.quiet
+		ends[valueKey{c.Key, c.Value}] = end
 		if c.From != "" {
-			d.values[valueKey{key, c.From}] = now + d.quiet
+			ends[valueKey{c.Key, c.From}] = end
 		}
 	}
 }
 
-// wrote notes that a call ended: for the length of the lag a list may not show
-// it.
-func (d *doubts) wrote(now time.Duration) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.listed = now + d.lag
-}
-
-func (d *doubts) listedUntil() time.Duration {
+// zoneListed is the boot time from which a list shows every write to the zone.
+func (d *doubts) zoneListed() time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.listed
+}
+
+// setListed is the boot time from which a list shows every write to a record
+// set.
+func (d *doubts) setListed(key record.Key) time.Duration {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return latest(d.writes, key)
+}
+
+// valueListed is the boot time from which a list shows the last write of a
+// value.
+func (d *doubts) valueListed(key record.Key, value string) time.Duration {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.writes[valueKey{key, value}]
+}
+
+// valueOpen is the boot time until which an open call of this process may still
+// change a value.
+func (d *doubts) valueOpen(key record.Key, value string) time.Duration {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.calls[valueKey{key, value}]
 }
 
 // doubtful reports whether a value may still be taken out by an open call.
 func (d *doubts) doubtful(key record.Key, value string, now time.Duration) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return now < d.all || now < d.values[valueKey{key, value}]
+	return now < d.all || now < d.calls[valueKey{key, value}]
 }
 
-// pending is the boot time until which an open call may still change a value.
-func (d *doubts) pending(key record.Key, value string) time.Duration {
+// until is the boot time at which the last doubt about a record set ends.
+func (d *doubts) until(key record.Key) time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.values[valueKey{key, value}]
+	return max(d.all, latest(d.calls, key))
 }
 
-// until is when the last doubt ends; now when there is none.
-func (d *doubts) until(now time.Duration) time.Duration {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	end := max(now, d.all)
-	for key, at := range d.values {
-		if at <= now {
-			delete(d.values, key)
+func latest(ends map[valueKey]time.Duration, key record.Key) time.Duration {
+	end := time.Duration(0)
+	for v, at := range ends {
+		if v.key == key {
+			end = max(end, at)
 		}
-		end = max(end, at)
 	}
 	return end
 }
@@ -120,7 +156,7 @@ func (d *doubts) open(now time.Duration) int {
 	if now < d.all {
 		n++
 	}
-	for _, at := range d.values {
+	for _, at := range d.calls {
 		if now < at {
 			n++
 		}

@@ -21,77 +21,102 @@ type step struct {
 // empty reports that the record set needs no call, or none that may be sent.
 func (s step) empty() bool { return len(s.add) == 0 && len(s.away) == 0 }
 
-// onlyAdds leaves the take-aways out. Adds that would have gone in one call with
-// them go alone.
-func (s step) onlyAdds() step {
-	s.away, s.wait = nil, 0
-	return s
-}
+// changes is everything that the call asks for.
+func (s step) changes() []plan.Change { return slices.Concat(s.add, s.away) }
 
-// nextStep derives the next call of a record set. Adds go first and never wait
-// for doubts; a take-away goes only when every wanted value is live in the
-// list, the list is not inside the provider's lag, and enough of the wanted
-// values survive that are not in doubt.
+// onlyAdds leaves the take-aways out, and what would have to wait. Adds that
+// would have gone in one call with take-aways go alone.
+func (s step) onlyAdds() step { return step{add: s.add} }
+
+// nextStep derives the next call of a record set. Adds go first and wait for no
+// doubt; a take-away goes only when every wanted value is live in the list, or
+// becomes so in the same call, the list is not inside the provider's lag, and
+// enough of the wanted values survive that are not in doubt.
 func nextStep(s plan.Set, promises provider.Promises, doubt *doubts, now time.Duration) step {
+	if at := doubt.zoneListed(); promises.Fenced && now < at {
+		return step{wait: at, why: "the stamp of the last write may not be in the list yet"}
+	}
 	add, away := split(s.Open())
-	if len(add) > 0 && !promises.Together {
-		return addStep(s, add, promises, doubt, now)
+	adds := addStep(s.Key(), add, promises, doubt, now)
+	together := promises.Together && len(adds.add) == len(add)
+	if len(away) == 0 || len(add) > 0 && !together {
+		return adds
 	}
-	if len(away) == 0 && len(add) == 0 {
-		return step{}
-	}
-	if len(away) == 0 {
-		return addStep(s, add, promises, doubt, now)
-	}
-	if at := doubt.listedUntil(); !promises.Fenced && now < at {
-		return step{wait: at, why: "the last write may not be in the list yet"}
-	}
-	if len(add) > 0 {
-		if first := addStep(s, add, promises, doubt, now); len(first.add) < len(add) {
-			return first
-		}
-	}
-	next := step{add: add, away: away, survivors: survivors(s, doubt, now)}
-	if promises.OneByOne {
-		next.away = away[:1]
-	}
-	if need := max(1, s.Wanted.Spec.MinLive); !s.Wanted.Empty && len(next.survivors)+len(add) < min(need, len(s.Wanted.Live)) && !replaces(away) {
-		return step{
-			wait: doubt.until(now),
-			why:  fmt.Sprintf("%d of the values that stay are beyond doubt, and %d have to be: an earlier call may still take effect", len(next.survivors), need),
-		}
+	next := awayStep(s, add, away, promises, doubt, now)
+	if next.wait > 0 && len(add) > 0 {
+		return adds // which wait for no take-away
 	}
 	return next
 }
 
-// addStep sends the adds. A create waits while an older one of the same value
-// may still take effect, since two of them would leave it in the zone twice;
-// where a write carries the whole set it waits until no older call is open at
-// all, because one that knew the set without the new value would lose it.
-func addStep(s plan.Set, add []plan.Change, promises provider.Promises, doubt *doubts, now time.Duration) step {
+// addStep sends the adds that need not wait.
+func addStep(key record.Key, add []plan.Change, promises provider.Promises, doubt *doubts, now time.Duration) step {
 	if promises.Fenced {
 		return step{add: add}
 	}
 	var ready []plan.Change
-	wait := time.Duration(0)
+	first := step{}
 	for _, c := range add {
-		at := doubt.pending(s.Key(), c.Value)
-		if promises.Whole {
-			at = doubt.until(now)
+		at, why := addFrom(key, c, promises, doubt)
+		switch {
+		case at <= now:
+			ready = append(ready, c)
+		case first.wait == 0 || at < first.wait:
+			first.wait, first.why = at, why
 		}
-		if c.Action == record.Create && at > now {
-			wait = max(wait, at)
-			continue
-		}
-		ready = append(ready, c)
 	}
 	if len(ready) == 0 {
-		return step{wait: wait, why: "an older call may still take effect, and a create beside it could lose or double a value"}
+		return first
 	}
 	if promises.OneByOne {
 		ready = ready[:1]
 	}
 	return step{add: ready}
+}
+
+// addFrom is the boot time from which an add may be sent. One that was sent is
+// not sent again before a list can show it. A create waits while an older one
+// of the same value may still take effect, since two of them would leave it in
+// the zone twice. Where a write carries the whole set, it waits until the list
+// shows all of it, and a create until no older call is open, because one that
+// knew the set without the new value would lose it.
+func addFrom(key record.Key, c plan.Change, promises provider.Promises, doubt *doubts) (at time.Duration, why string) {
+	at, why = doubt.valueListed(key, c.Value), "what was just written may not be in the list yet"
+	open := time.Duration(0)
+	if c.Action == record.Create {
+		open = doubt.valueOpen(key, c.Value)
+	}
+	if promises.Whole {
+		at = doubt.setListed(key)
+		if c.Action == record.Create {
+			open = doubt.until(key)
+		}
+	}
+	if open > at {
+		return open, "an older call may still take effect, and a create beside it could lose or double a value"
+	}
+	return at, why
+}
+
+// awayStep sends the take-aways, and with them the adds, when nothing speaks
+// against it.
+func awayStep(s plan.Set, add, away []plan.Change, promises provider.Promises, doubt *doubts, now time.Duration) step {
+	if at := doubt.setListed(s.Key()); now < at {
+		return step{wait: at, why: "the last write may not be in the list yet"}
+	}
+	next := step{add: add, away: away, survivors: survivors(s, doubt, now)}
+	if promises.OneByOne {
+		next.away = away[:1]
+	}
+	need := min(max(1, s.Wanted.Spec.MinLive), len(s.Wanted.Live))
+	stay := len(next.survivors) + len(add)
+	if s.Wanted.Empty || replaces(next.away) || stay >= need {
+		return next
+	}
+	return step{
+		wait: doubt.until(s.Key()),
+		why:  fmt.Sprintf("%d of the values that stay are beyond doubt, and %d have to be: an earlier call may still take effect", stay, need),
+	}
 }
 
 func split(changes []plan.Change) (add, away []plan.Change) {

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -51,14 +53,20 @@ type Options struct {
 	Leader  Leader
 	Ask     Ask // nil verifies by listing only
 	Retry   provider.Backoff
-	Report  func(Report) // called from the zones' workers, one zone at a time
+	Report  func(Report) // called from the zones' workers, by each after the other
 	Wrote   func(Write)  // called after each call to a provider that may have changed something
-	TakeAll bool         // take the stamp over although another node's is fresh
-	OnlyAdd bool         // never take anything away: the caller may not be alone
+	Waits   func(Wait)   // called before a worker waits for what only time can tell
 	Logger  *slog.Logger
 }
 
-// Report is how one round for a zone ended.
+// Orders are what a person may add to work that is asked for by Do.
+type Orders struct {
+	TakeOver bool // take the stamp over although another node's is fresh
+	OnlyAdd  bool // take nothing away and wait for nothing
+}
+
+// Report is how one round for a zone ended. With an error, Plan and Seen are as
+// far as the round came, and Applied is what was written nevertheless.
 type Report struct {
 	Zone     record.Name
 	Plan     plan.Plan     // as planned first in the round; empty when the zone could not be listed
@@ -66,7 +74,8 @@ type Report struct {
 	Applied  []plan.Change // what was written
 	Seen     *plan.Zone    // the zone as listed last; nil when it never was
 	Look     bool          // the zone was only listed
-	Verified bool          // the name servers answer as wanted
+	Asked    bool          // the name servers were asked about what was written, by this round or by one that gave way to it
+	Verified bool          // the zone is as wanted, and the name servers answer so
 	Detail   string        // why Verified is false, or what was not finished, in words
 	Err      error
 }
@@ -78,9 +87,21 @@ type Write struct {
 	Err     error // nil when it was accepted
 }
 
+// Wait says that a worker waits before its next call.
+type Wait struct {
+	Zone record.Name
+	For  time.Duration
+	Why  string
+}
+
 // ErrNotLeader is in the error of a Report whose plan was not carried out
 // because this node may not write.
 var ErrNotLeader = errors.New("not the leader")
+
+// ErrGaveWay is in the error of a Report whose round ended before its plan was
+// carried out because newer work for the zone had come. That is no failure:
+// the report of the newer work follows, also for those who wait in Do.
+var ErrGaveWay = errors.New("gave way to newer work")
 
 // TwoWritersError says that another node wrote the zone a short while ago and
 // did not let go of it.
@@ -99,6 +120,18 @@ func (e *TwoWritersError) Error() string {
 type Reconciler struct {
 	options Options
 	workers map[record.Name]*worker
+}
+
+// New makes a reconciler. It opens nothing and writes nothing.
+func New(options Options) *Reconciler {
+	if options.Logger == nil {
+		options.Logger = slog.New(slog.DiscardHandler)
+	}
+	r := &Reconciler{options: options, workers: map[record.Name]*worker{}}
+	for _, zone := range options.Zones {
+		r.workers[zone.Name] = newWorker(r, zone)
+	}
+	return r
 }
 
 // Lead says that this node became the leader. quiet says that no take-away of
@@ -132,18 +165,6 @@ func (r *Reconciler) Adapters() []provider.Adapter {
 	return list
 }
 
-// New makes a reconciler. It opens nothing and writes nothing.
-func New(options Options) *Reconciler {
-	if options.Logger == nil {
-		options.Logger = slog.New(slog.DiscardHandler)
-	}
-	r := &Reconciler{options: options, workers: map[record.Name]*worker{}}
-	for _, zone := range options.Zones {
-		r.workers[zone.Name] = newWorker(r, zone)
-	}
-	return r
-}
-
 // Run works the zones side by side until ctx ends. A call in hand is finished
 // first, within its own deadline.
 func (r *Reconciler) Run(ctx context.Context) {
@@ -169,14 +190,15 @@ func (r *Reconciler) Look(zone record.Name) {
 }
 
 // Do hands over work and waits for the end of the round that carried it, or
-// newer work for the same zone, out. It needs Run.
-func (r *Reconciler) Do(ctx context.Context, work engine.Work) Report {
+// newer work for the same zone, out. It needs Run, and after the end of Run its
+// error is context.Canceled.
+func (r *Reconciler) Do(ctx context.Context, work engine.Work, orders Orders) Report {
 	w, found := r.workers[work.Zone]
 	if !found {
 		return Report{Zone: work.Zone, Err: fmt.Errorf("reconcile zone %s: no such zone", work.Zone)}
 	}
 	done := make(chan Report, 1)
-	w.submit(job{work: &work, done: []chan<- Report{done}})
+	w.submit(job{work: &work, orders: orders, done: []chan<- Report{done}})
 	select {
 	case report := <-done:
 		return report
@@ -204,12 +226,15 @@ func (r *Reconciler) Plan(ctx context.Context, work engine.Work) Report {
 }
 
 // Release lets go of the stamp of every zone that this process holds, at an
-// orderly end. It must not run beside Run.
+// orderly end, of all zones side by side. It must not run beside Run.
 func (r *Reconciler) Release(ctx context.Context) error {
-	var errs []error
-	for _, w := range r.workers {
-		errs = append(errs, w.release(ctx))
+	names := slices.Sorted(maps.Keys(r.workers))
+	errs := make([]error, len(names))
+	var group sync.WaitGroup
+	for i, name := range names {
+		group.Go(func() { errs[i] = r.workers[name].release(ctx) })
 	}
+	group.Wait()
 	return errors.Join(errs...)
 }
 

@@ -2,10 +2,11 @@ package reconcile
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"sidestep/pkg/engine"
@@ -14,27 +15,32 @@ import (
 	"sidestep/pkg/record"
 )
 
-// maxCalls bounds the calls of one round: more than any plan needs, so that
-// only a provider which never shows what it accepted can reach it.
-const maxCalls = 1000
-
-// looseAfter is how many refusals in a row, with the record set unchanged, it
-// takes to do without comparing the zone's serial.
-const looseAfter = 3
+// How many calls a round may make: more than its plan can need, so that only a
+// provider which never shows what it accepted comes so far.
+const (
+	callsPerChange = 4
+	spareCalls     = 100
+)
 
 // round brings the zone to the wanted state: list, plan, one call, list again.
 type round struct {
 	*worker
 	work     engine.Work
+	orders   Orders
 	report   Report
 	snapshot *provider.Snapshot
-	current  plan.Plan // against snapshot
-	refused  int       // calls in a row that the list had to answer for
-	waited   bool      // the reason of a wait was logged
+	current  plan.Plan            // against snapshot
+	calls    int                  // sent in this round
+	refused  map[record.Key]int   // by record set: refusals in a row
+	unclear  int                  // calls in a row whose outcome only the list could tell
+	aside    map[record.Key]error // record sets that this round gave up
 }
 
-func (w *worker) round(ctx context.Context, work engine.Work) Report {
-	r := &round{worker: w, work: work, report: Report{Zone: w.zone.Name}}
+func (w *worker) round(ctx context.Context, work engine.Work, orders Orders) Report {
+	r := &round{
+		worker: w, work: work, orders: orders, report: Report{Zone: w.zone.Name},
+		refused: map[record.Key]int{}, aside: map[record.Key]error{},
+	}
 	r.report.Err = r.run(ctx)
 	r.report.Final = r.current
 	return r.report
@@ -46,18 +52,12 @@ func (r *round) run(ctx context.Context) error {
 	}
 	r.report.Plan = r.current
 	r.work.Limits = passed(r.work.Limits, r.current)
-	for calls := 0; r.current.Pending(); calls++ {
-		if calls == maxCalls {
-			return fmt.Errorf("reconcile zone %s: %d calls and still not in sync; the provider does not show what it accepted", r.zone.Name, calls)
-		}
-		if err := r.hold(ctx); err != nil {
-			return err
-		}
-		again, err := r.call(ctx)
+	for {
+		more, err := r.advance(ctx)
 		if err != nil {
 			return err
 		}
-		if !again {
+		if !more {
 			break
 		}
 		if err := r.plan(ctx); err != nil {
@@ -65,7 +65,7 @@ func (r *round) run(ctx context.Context) error {
 		}
 	}
 	r.verify(ctx)
-	return nil
+	return r.givenUp()
 }
 
 // passed keeps a plan that was approved by its checksum approved while it is
@@ -95,198 +95,133 @@ func (r *round) plan(ctx context.Context) error {
 	return nil
 }
 
-// call sends the next call of the first record set that has one, and reports
-// whether there may be another after it.
-func (r *round) call(ctx context.Context) (bool, error) {
+// advance does the one thing that is next, and reports whether there may be
+// another after a new list. Newer work is let in after each call, not before the
+// first: however fast it comes, something is written.
+func (r *round) advance(ctx context.Context) (more bool, err error) {
+	if r.calls > 0 && r.newer() {
+		return false, fmt.Errorf("reconcile zone %s: %w", r.zone.Name, ErrGaveWay)
+	}
+	if r.pending() {
+		if err := r.hold(ctx); err != nil {
+			return false, err
+		}
+	}
+	if r.pending() { // hold may have listed anew
+		return r.call(ctx)
+	}
+	return r.awaitList(ctx)
+}
+
+// newer reports whether newer work waits in the slot.
+func (w *worker) newer() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.slot != nil
+}
+
+// pending reports whether a change is left that neither a guard stops nor this
+// round gave up.
+func (r *round) pending() bool {
+	return slices.ContainsFunc(r.current.Sets, func(s plan.Set) bool {
+		return r.aside[s.Key()] == nil && len(s.Open()) > 0
+	})
+}
+
+// call sends the next call of the first record set that has one, or else waits
+// for the first that may have one.
+func (r *round) call(ctx context.Context) (more bool, err error) {
 	now := r.options.Clock.Boot()
 	promises := r.zone.Adapter.Promises()
-	wait, why := time.Duration(0), ""
+	var wait step
 	for _, s := range r.current.Sets {
+		if r.aside[s.Key()] != nil {
+			continue
+		}
 		next := nextStep(s, promises, r.doubt, now)
-		if r.options.OnlyAdd {
+		if r.orders.OnlyAdd {
 			next = next.onlyAdds()
 		}
 		if !next.empty() {
 			return true, r.send(ctx, s, next)
 		}
-		if next.wait > 0 && (wait == 0 || next.wait < wait) {
-			wait, why = next.wait, next.why
+		if next.wait > 0 && (wait.wait == 0 || next.wait < wait.wait) {
+			wait = next
 		}
 	}
-	if wait == 0 {
-		r.report.Detail = "a take-away is left, and this process may only add"
+	if wait.wait == 0 {
+		r.report.Detail = "what is left takes something away or has to wait, and only adds were asked for"
 		return false, nil
 	}
-	return true, r.pause(ctx, wait-now, why)
+	return true, r.pause(ctx, wait.wait-now, wait.why)
+}
+
+// awaitList waits until the list shows every write, because a round must not
+// end by a list that may show what was before them.
+func (r *round) awaitList(ctx context.Context) (more bool, err error) {
+	wait := r.doubt.zoneListed() - r.options.Clock.Boot()
+	if wait <= 0 || r.orders.OnlyAdd {
+		return false, nil
+	}
+	return true, r.pause(ctx, wait, "the last write may not be in the list yet")
 }
 
 // pause waits until a call may be sent. Newer work for the zone does not wait
 // with it: the round ends, and the worker takes the newer work up.
 func (r *round) pause(ctx context.Context, wait time.Duration, why string) error {
-	if !r.waited {
-		r.log.Info("waiting before the next write", "for", wait.Round(time.Millisecond).String(), "because", why)
-		r.waited = true
-	}
+	r.tellWait(wait, why)
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("reconcile zone %s: stopped while waiting (%s): %w", r.zone.Name, why, ctx.Err())
-	case <-r.wake:
-		r.nudge()
-		return &supersededError{why}
-	}
-}
-
-// supersededError ends a round that waits, in favour of newer work.
-type supersededError struct{ why string }
-
-func (e *supersededError) Error() string {
-	return "gave way to newer work while waiting: " + e.why
-}
-
-// send carries one call out and sorts its outcome. Errors that a new list can
-// answer are not returned.
-func (r *round) send(ctx context.Context, s plan.Set, next step) error {
-	changes := append(append([]plan.Change{}, next.add...), next.away...)
-	notes := r.getNotes()
-	note := r.note(notes, s.Key(), next)
-	err := r.deliver(ctx, s, next)
-	now := r.options.Clock.Boot()
-	if err != nil && !gateClosed(err) && provider.ClassOf(err) == provider.Ambiguous {
-		r.inDoubt(now, s.Key(), changes)
-	} else if noteErr := closeNote(notes, note); noteErr != nil {
-		r.log.Warn("note not cleared; after a restart its values are in doubt for a while", "error", noteErr)
-	}
-	if err == nil {
-		r.doubt.wrote(now)
-		r.refused = 0
-		r.report.Applied = append(r.report.Applied, changes...)
-	}
-	if r.options.Wrote != nil && !gateClosed(err) {
-		r.options.Wrote(Write{Zone: r.zone.Name, Changes: changes, Err: err})
-	}
-	return r.sort(ctx, err)
-}
-
-// inDoubt notes that a call is open. Where the provider compares and swaps, the
-// next call makes it refuse the open one, so nothing is in doubt there.
-func (r *round) inDoubt(now time.Duration, key record.Key, changes []plan.Change) {
-	if !r.zone.Adapter.Promises().Fenced {
-		r.doubt.ambiguous(now, key, changesOf(changes))
-	}
-}
-
-// sort decides whether the round goes on after a call.
-func (r *round) sort(ctx context.Context, err error) error {
-	switch {
-	case err == nil:
-		return r.afterLag(ctx)
-	case gateClosed(err):
-		return err
-	}
-	switch provider.ClassOf(err) {
-	case provider.Conflict:
-		if r.refused++; r.refused > 2*looseAfter {
-			return err
+	for {
+		select {
+		case <-timer.C:
+			return nil
+		case <-ctx.Done():
+			return fmt.Errorf("reconcile zone %s: stopped while waiting (%s): %w", r.zone.Name, why, ctx.Err())
+		case <-r.wake:
+			if r.newer() {
+				return fmt.Errorf("reconcile zone %s: %w while waiting: %s", r.zone.Name, ErrGaveWay, why)
+			}
 		}
-		r.log.Info("the zone changed between the list and the write; listing again", "error", err)
-		return nil
-	case provider.Ambiguous:
-		if r.refused++; r.refused > looseAfter {
-			return err
-		}
-		r.log.Warn("the outcome of a write is not known; listing", "error", err)
-		return r.afterLag(ctx)
-	case provider.FencedOut:
-		if r.refused++; r.refused > looseAfter {
-			return err
-		}
-		r.log.Warn("another writer's stamp is in the zone; listing again", "error", err)
-		return nil
-	default:
-		return err
 	}
 }
 
-// afterLag waits until a list can show what was just written.
-func (r *round) afterLag(ctx context.Context) error {
-	lag := r.zone.Adapter.Promises().Lag
-	if lag == 0 {
-		return nil
+// tellWait says once between two writes that time has to pass.
+func (r *round) tellWait(wait time.Duration, why string) {
+	if r.waited {
+		return
 	}
-	return sleep(ctx, lag)
+	r.waited = true
+	r.log.Info("waiting before the next write", "for", wait.Round(time.Millisecond).String(), "because", why)
+	if r.options.Waits != nil {
+		r.options.Waits(Wait{Zone: r.zone.Name, For: wait, Why: why})
+	}
 }
 
-// deliver builds the call and sends it, with a deadline of its own: a signal
-// to stop lets a call in hand end.
-func (r *round) deliver(ctx context.Context, s plan.Set, next step) error {
-	promises := r.zone.Adapter.Promises()
-	call := provider.Call{
-		Key: s.Key(), Seen: r.snapshot, Add: changesOf(next.add), Away: changesOf(next.away),
-		Survivors: next.survivors, Empty: s.Wanted.Empty,
-		Loose: r.refused >= looseAfter, Gate: r.gate(promises.Call),
+// setsError holds the errors of the record sets that a round gave up.
+type setsError struct{ errs []error }
+
+func (e *setsError) Error() string {
+	var lines []string
+	for _, err := range e.errs {
+		lines = append(lines, err.Error())
 	}
-	if promises.Fenced {
-		call.Next = r.stamp()
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), promises.Call)
-	defer cancel()
-	if len(next.away) > 0 {
-		return r.zone.Adapter.TakeAway(ctx, call)
-	}
-	return r.zone.Adapter.Add(ctx, call)
+	return strings.Join(lines, "; ")
 }
 
-// closedError is a gate that was shut.
-type closedError struct{ err error }
+func (e *setsError) Unwrap() []error { return e.errs }
 
-func (e *closedError) Error() string { return e.err.Error() }
-func (e *closedError) Unwrap() []error {
-	return []error{ErrNotLeader, e.err}
-}
-
-func gateClosed(err error) bool { return errors.Is(err, ErrNotLeader) }
-
-// gate asks whether this node may write for as long as a call can take.
-func (w *worker) gate(call time.Duration) provider.Gate {
-	return func() error {
-		if err := w.options.Leader.Gate(call); err != nil {
-			return &closedError{err}
-		}
+// givenUp is the error of a round that gave record sets up, nil when it did
+// not.
+func (r *round) givenUp() error {
+	var errs []error
+	for _, key := range slices.SortedFunc(maps.Keys(r.aside), record.Key.Compare) {
+		errs = append(errs, r.aside[key])
+	}
+	if len(errs) == 0 {
 		return nil
 	}
-}
-
-// note is written before a take-away where only time can tell what became of a
-// call. When it cannot be written the take-away goes on: a full disk must not
-// stop a failover, and without the note the next process is only slower.
-func (r *round) note(notes Notes, key record.Key, next step) string {
-	if notes == nil || r.zone.Adapter.Promises().Fenced || len(next.away) == 0 {
-		return ""
-	}
-	id := nonce()
-	data, err := json.Marshal(struct {
-		Key  record.Key      `json:"key"`
-		Away []record.Change `json:"away"`
-	}{key, changesOf(next.away)})
-	if err == nil {
-		err = notes.Open(id, data)
-	}
-	if err != nil {
-		r.log.Error("note not stored; a restart will wait before it takes anything away", "error", err)
-		return ""
-	}
-	return id
-}
-
-func closeNote(notes Notes, id string) error {
-	if id == "" {
-		return nil
-	}
-	return notes.Close(id)
+	return &setsError{errs}
 }
 
 func sleep(ctx context.Context, d time.Duration) error {
@@ -299,3 +234,6 @@ func sleep(ctx context.Context, d time.Duration) error {
 		return nil
 	}
 }
+
+// gateClosed reports whether the gate let a call not through.
+func gateClosed(err error) bool { return errors.Is(err, ErrNotLeader) }

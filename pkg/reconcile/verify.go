@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -21,67 +22,76 @@ const (
 	verifyMax  = time.Second
 )
 
-// errNewer ends a verification that newer work for the zone waits for.
-var errNewer = errors.New("gave way to newer work")
-
-// verify compares the name servers with the list, for the record sets that
-// were written. It gives way to newer work: a server that lags or is out of
-// reach must never hold up the next failover.
+// verify compares the name servers with the list, for the record sets that were
+// written by this round or by one that gave way to it. It gives way itself: a
+// server that lags or is out of reach must never hold up the next failover.
 func (r *round) verify(ctx context.Context) {
 	r.report.Verified = !r.current.Pending()
 	if !r.report.Verified && r.report.Detail == "" {
 		r.report.Detail = "the zone is not as wanted yet"
 	}
-	servers := r.servers()
-	switch {
-	case len(r.report.Applied) == 0 || !r.report.Verified:
-		return
-	case len(servers) == 0:
-		r.report.Detail = "by listing the zone only: there is no name server to ask"
+	if r.report.Asked = len(r.unverified) > 0; !r.report.Asked {
 		return
 	}
+	err := r.askAll(ctx, r.servers())
+	switch {
+	case err != nil && r.report.Verified:
+		r.report.Verified, r.report.Detail = false, err.Error()
+	case len(r.servers()) == 0 && r.report.Verified:
+		r.report.Detail = "by listing the zone only: there is no name server to ask"
+	}
+	if !errors.Is(err, ErrGaveWay) {
+		clear(r.unverified)
+	}
+}
+
+// askAll asks every server side by side for each record set that was written,
+// until all agree, time is up, or newer work for the zone comes.
+func (r *round) askAll(ctx context.Context, servers []string) error {
 	ctx, cancel := context.WithTimeout(ctx, verifyFor)
 	defer cancel()
-	asking, giveWay := context.WithCancelCause(ctx)
-	var watch sync.WaitGroup
-	watch.Go(func() { r.awaitNewer(asking, giveWay) })
-	err := r.askAll(asking, servers)
-	giveWay(nil)
-	watch.Wait()
-	if err != nil {
-		r.report.Verified, r.report.Detail = false, err.Error()
+	asking, end := context.WithCancelCause(ctx)
+	var watch, group sync.WaitGroup
+	watch.Go(func() { r.awaitNewer(asking, end) })
+	keys := slices.SortedFunc(maps.Keys(r.unverified), record.Key.Compare)
+	errs := make([]error, len(servers))
+	for i, server := range servers {
+		group.Go(func() { errs[i] = r.askServer(asking, server, keys) })
 	}
+	group.Wait()
+	gaveWay := errors.Is(context.Cause(asking), ErrGaveWay)
+	end(nil)
+	watch.Wait()
+	if gaveWay {
+		return ErrGaveWay
+	}
+	return oneLine(errs)
 }
 
 // awaitNewer ends the asking as soon as newer work waits in the slot.
-func (r *round) awaitNewer(asking context.Context, giveWay context.CancelCauseFunc) {
-	select {
-	case <-asking.Done():
-	case <-r.wake:
-		r.nudge()
-		giveWay(errNewer)
+func (r *round) awaitNewer(asking context.Context, end context.CancelCauseFunc) {
+	for {
+		select {
+		case <-asking.Done():
+			return
+		case <-r.wake:
+			if r.newer() {
+				r.nudge()
+				end(ErrGaveWay)
+				return
+			}
+		}
 	}
 }
 
-// askAll asks every server side by side for each record set that was written.
-func (r *round) askAll(ctx context.Context, servers []string) error {
-	written := map[record.Key]bool{}
-	for _, c := range r.report.Applied {
-		written[c.Key] = true
+// askServer asks one server for the record sets, one after the other.
+func (r *round) askServer(ctx context.Context, server string, keys []record.Key) error {
+	for _, key := range keys {
+		if err := r.askUntil(ctx, server, key); err != nil {
+			return err
+		}
 	}
-	errs := make([]error, len(servers))
-	var group sync.WaitGroup
-	for i, server := range servers {
-		group.Go(func() {
-			for key := range written {
-				if errs[i] = r.askUntil(ctx, server, key); errs[i] != nil {
-					return
-				}
-			}
-		})
-	}
-	group.Wait()
-	return oneLine(errs)
+	return nil
 }
 
 func oneLine(errs []error) error {
@@ -108,10 +118,7 @@ func (r *round) askUntil(ctx context.Context, server string, key record.Key) err
 		if sleep(ctx, wait) == nil {
 			continue
 		}
-		switch {
-		case errors.Is(context.Cause(ctx), errNewer):
-			return fmt.Errorf("ask %s for %s: %w", server, key, errNewer)
-		case err != nil:
+		if err != nil {
 			return fmt.Errorf("ask %s for %s: %w", server, key, err)
 		}
 		return fmt.Errorf("ask %s for %s: expected %s, got %s", server, key, words(wanted), words(got))

@@ -3,62 +3,102 @@ package reconcile
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
 
 	"sidestep/pkg/engine"
 	"sidestep/pkg/provider"
+	"sidestep/pkg/record"
 )
 
-// worker writes one zone. Everything but the slot and the doubts belongs to
-// the goroutine that calls run.
+// worker writes one zone. Everything but the slot, the notes and the doubts
+// belongs to the goroutine that calls run.
 type worker struct {
-	options *Options
-	zone    Zone
-	log     *slog.Logger
-	doubt   *doubts
-	mine    map[string]uint64 // nonces of stamps that this process wrote or tried to, with their seq
-	seq     uint64
-	proved  bool // the fence was put to the proof by this process
+	options    *Options
+	zone       Zone
+	log        *slog.Logger
+	doubt      *doubts
+	mine       map[string]uint64 // nonces of stamps that this process wrote or tried to, with their seq
+	seq        uint64
+	proved     bool                // the fence was put to the proof by this process
+	waited     bool                // a wait was told of, and nothing was written since
+	unverified map[record.Key]bool // written, and the name servers were not asked yet
 
-	mu    sync.Mutex
-	notes Notes         // nil keeps none
-	slot  *job          // what waits
-	wake  chan struct{} // holds one token while slot is filled
+	mu       sync.Mutex
+	notes    Notes         // nil keeps none
+	slot     *job          // what waits
+	wake     chan struct{} // holds one token while slot is filled
+	ended    bool          // nobody will take the slot any more
+	panicked bool          // the adapter did, and its stack was logged
 }
 
 // job is a piece of work for a zone; without work it is a look.
 type job struct {
-	work *engine.Work
-	done []chan<- Report
+	work   *engine.Work
+	orders Orders
+	done   []chan<- Report
 }
 
 func newWorker(r *Reconciler, zone Zone) *worker {
 	return &worker{
-		options: &r.options,
-		zone:    zone,
-		log:     r.options.Logger.With("zone", string(zone.Name)),
-		doubt:   newDoubts(r.options.Clock.Boot(), zone.Adapter.Promises()),
-		mine:    map[string]uint64{},
-		wake:    make(chan struct{}, 1),
+		options:    &r.options,
+		zone:       zone,
+		log:        r.options.Logger.With("zone", string(zone.Name)),
+		doubt:      newDoubts(r.options.Clock.Boot(), zone.Adapter.Promises()),
+		mine:       map[string]uint64{},
+		unverified: map[record.Key]bool{},
+		wake:       make(chan struct{}, 1),
 	}
 }
 
-// submit fills the slot. Those who wait for older work get the newer one's
-// report, because that is what became of it.
+// submit fills the slot.
 func (w *worker) submit(j job) {
 	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.slot != nil {
-		if j.work == nil {
-			j.work = w.slot.work
-		}
-		j.done = append(slices.Clone(w.slot.done), j.done...)
+	ended := w.ended
+	if !ended {
+		w.slot = merge(w.slot, j)
+		w.nudge()
 	}
+	w.mu.Unlock()
+	if ended {
+		w.cancel(&j)
+	}
+}
+
+// putBack returns a job whose work is not done, behind whatever came
+// meanwhile.
+func (w *worker) putBack(j job) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	newer := w.slot
 	w.slot = &j
+	if newer != nil {
+		w.slot = merge(&j, *newer)
+	}
 	w.nudge()
+}
+
+// merge is what is left to do of two jobs: the newer work, because the older
+// is out of date, and for those who wait for either its report, because that
+// is what became of it. A look is part of any work.
+func merge(older *job, newer job) *job {
+	if older == nil {
+		return &newer
+	}
+	merged := job{
+		work:   newer.work,
+		orders: newer.orders,
+		done:   slices.Concat(older.done, newer.done),
+	}
+	if newer.work == nil {
+		merged.work, merged.orders = older.work, older.orders
+	}
+	merged.orders.TakeOver = older.orders.TakeOver || newer.orders.TakeOver
+	return &merged
 }
 
 func (w *worker) setNotes(notes Notes) {
@@ -89,20 +129,22 @@ func (w *worker) take() *job {
 	return j
 }
 
-// run carries out what the slot holds, and again after a pause that grows
-// while it fails.
+// run carries out what the slot holds. What fails is put back after a pause
+// that grows while it fails; newer work does not wait for the pause.
 func (w *worker) run(ctx context.Context) {
-	pause := w.options.Retry.Base
-	var again *job
+	var failed *job // what to do again when retry comes
 	var retry <-chan time.Time
+	pause := w.options.Retry.Base
 	for {
 		select {
 		case <-ctx.Done():
-			w.abandon(again)
+			w.end()
 			return
-		case <-w.wake:
 		case <-retry:
-			w.submitOld(*again)
+			w.putBack(*failed)
+			failed, retry = nil, nil
+			continue
+		case <-w.wake:
 		}
 		j := w.take()
 		if j == nil {
@@ -110,25 +152,16 @@ func (w *worker) run(ctx context.Context) {
 		}
 		report := w.serve(ctx, *j)
 		switch {
+		case errors.Is(report.Err, ErrGaveWay):
+			w.putBack(*j)
 		case report.Err != nil:
-			if j.work != nil || again == nil {
-				again = &job{work: j.work}
-			}
-			retry = time.After(w.pauseAfter(report.Err, pause))
+			again := merge(failed, job{work: j.work, orders: j.orders})
+			failed, retry = again, time.After(w.pauseAfter(report.Err, pause))
 			pause = min(2*pause, w.options.Retry.Max)
-		case j.work != nil || again != nil && again.work == nil:
-			again, retry = nil, nil
+		case j.work != nil || failed != nil && failed.work == nil:
+			failed, retry = nil, nil
 			pause = w.options.Retry.Base
 		}
-	}
-}
-
-// submitOld puts work that failed back, unless newer work waits.
-func (w *worker) submitOld(j job) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.slot == nil {
-		w.slot = &j
 	}
 }
 
@@ -139,38 +172,46 @@ func (w *worker) pauseAfter(err error, pause time.Duration) time.Duration {
 	if provider.ClassOf(err) == provider.Permanent {
 		pause = w.options.Retry.Max
 	}
-	var e *provider.Error
-	if errors.As(err, &e) {
-		return max(w.options.Retry.Jitter(pause), e.After)
+	pause = w.options.Retry.Jitter(pause)
+	if e, ok := errors.AsType[*provider.Error](err); ok {
+		pause = max(pause, e.After)
 	}
-	return w.options.Retry.Jitter(pause)
+	return pause
 }
 
-func (w *worker) abandon(j *job) {
-	waiting := []*job{j, w.take()}
-	for _, j := range waiting {
-		if j == nil {
-			continue
-		}
-		for _, done := range j.done {
-			done <- Report{Zone: w.zone.Name, Err: context.Canceled}
-		}
+// end tells those who wait that nothing will come of it.
+func (w *worker) end() {
+	w.mu.Lock()
+	left := w.slot
+	w.slot, w.ended = nil, true
+	w.mu.Unlock()
+	if left != nil {
+		w.cancel(left)
 	}
 }
 
-// serve runs one round and tells everybody how it ended.
+func (w *worker) cancel(j *job) {
+	for _, done := range j.done {
+		done <- Report{Zone: w.zone.Name, Err: fmt.Errorf("reconcile zone %s: stopped: %w", w.zone.Name, context.Canceled)}
+	}
+}
+
+// serve runs one round and tells everybody how it ended, except those who wait
+// for work that gave way to newer.
 func (w *worker) serve(ctx context.Context, j job) Report {
 	var report Report
 	if j.work == nil {
 		report = w.look(ctx)
 	} else {
-		report = w.round(ctx, *j.work)
+		report = w.round(ctx, *j.work, j.orders)
 	}
 	if w.options.Report != nil {
 		w.options.Report(report)
 	}
-	for _, done := range j.done {
-		done <- report
+	if !errors.Is(report.Err, ErrGaveWay) {
+		for _, done := range j.done {
+			done <- report
+		}
 	}
 	return report
 }
@@ -188,21 +229,22 @@ func (w *worker) look(ctx context.Context) Report {
 	return report
 }
 
-// listAttempts is how often a list is tried before its error counts.
+// listAttempts is how often a list is tried before a round gives up.
 const listAttempts = 3
 
-// list reads the zone, again while the error is one that may pass, all of it
-// within the provider's deadline for a call: an error that takes long to come is
-// not waited for three times.
+// list reads the zone, again while the error is one that may pass. Each
+// attempt has the provider's deadline for a call.
 func (w *worker) list(ctx context.Context) (*provider.Snapshot, error) {
-	ctx, cancel := context.WithTimeout(ctx, w.zone.Adapter.Promises().Call)
-	defer cancel()
+	var snapshot *provider.Snapshot
 	backoff := w.options.Retry
 	backoff.Attempts = listAttempts
-	var snapshot *provider.Snapshot
-	err := backoff.Retry(ctx, func(ctx context.Context) (err error) {
-		snapshot, err = w.zone.Adapter.List(ctx)
-		return err
+	err := backoff.Retry(ctx, func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, w.zone.Adapter.Promises().Call)
+		defer cancel()
+		return w.safely(provider.Retryable, "list", func() (err error) {
+			snapshot, err = w.zone.Adapter.List(ctx)
+			return err
+		})
 	})
 	if err != nil {
 		return nil, err
@@ -211,4 +253,27 @@ func (w *worker) list(ctx context.Context) (*provider.Snapshot, error) {
 		w.log.Debug("record skipped", "record", line)
 	}
 	return snapshot, nil
+}
+
+// safely calls the adapter and survives its panic: the adapter of one zone must
+// not end the probing and the writing of all others. class is what can be said
+// of a call that was cut off in this way.
+func (w *worker) safely(class provider.Class, op string, call func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			w.logPanic(op, p)
+			err = provider.Failf(class, fmt.Sprintf("%s zone %s", op, w.zone.Name), "panic", "the adapter panicked, which is a bug: %v", p)
+		}
+	}()
+	return call()
+}
+
+// logPanic logs the stack of the first panic; the others are in the errors.
+func (w *worker) logPanic(op string, p any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.panicked {
+		w.log.Error("the adapter panicked, please report this", "during", op, "panic", p, "stack", string(debug.Stack()))
+	}
+	w.panicked = true
 }

@@ -86,7 +86,7 @@ func (w *world) want(usable ...string) engine.Work {
 
 // round carries work out once.
 func (w *world) round(work engine.Work) Report {
-	return w.node.workers[zoneName].round(context.Background(), work)
+	return w.node.workers[zoneName].round(context.Background(), work, Orders{})
 }
 
 // settle repeats the work until a round ends without an error.

@@ -1,0 +1,166 @@
+package reconcile
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"sidestep/pkg/plan"
+	"sidestep/pkg/provider"
+	"sidestep/pkg/record"
+)
+
+// looseAfter is how many refusals in a row of one record set it takes to do
+// without comparing the zone's serial. The set itself is compared in any case.
+const looseAfter = 3
+
+// giveUpAfter is how many refusals in a row one record set may have in a round.
+const giveUpAfter = 6
+
+// unclearAfter is how many calls in a row may end without an answer, or at
+// another writer's stamp, before the round ends and a pause comes.
+const unclearAfter = 3
+
+// send carries one call out and sorts its outcome. Errors that a new list can
+// answer are not returned.
+func (r *round) send(ctx context.Context, s plan.Set, next step) error {
+	if r.calls++; r.calls > spareCalls+callsPerChange*len(r.report.Plan.Changes()) {
+		return fmt.Errorf("reconcile zone %s: %d calls and still not in sync; the provider does not show what it accepted", r.zone.Name, r.calls-1)
+	}
+	changes := next.changes()
+	notes := r.getNotes()
+	id := r.note(notes, s.Key(), next)
+	err := r.deliver(ctx, s, next)
+	r.remember(changes, err)
+	if err == nil || gateClosed(err) || provider.ClassOf(err) != provider.Ambiguous {
+		r.closeNote(notes, id)
+	}
+	if r.options.Wrote != nil && !gateClosed(err) {
+		r.options.Wrote(Write{Zone: r.zone.Name, Changes: changes, Err: err})
+	}
+	return r.sort(s.Key(), err)
+}
+
+// remember keeps what the next list may not show of a call. Where the provider
+// compares and swaps an open call leaves no doubt, because the next call makes
+// it refuse the open one.
+func (r *round) remember(changes []plan.Change, err error) {
+	now := r.options.Clock.Boot()
+	switch {
+	case err == nil:
+		r.doubt.wrote(now, changes)
+		r.report.Applied = append(r.report.Applied, changes...)
+		r.waited = false
+		for _, c := range changes {
+			r.unverified[c.Key] = true
+		}
+	case !gateClosed(err) && provider.ClassOf(err) == provider.Ambiguous:
+		r.doubt.wrote(now, changes)
+		if !r.zone.Adapter.Promises().Fenced {
+			r.doubt.ambiguous(now, changes)
+		}
+	}
+}
+
+// sort decides whether the round goes on after a call. What a provider refuses
+// for one record set must not keep the others from being written; what speaks
+// of the zone, the lease or the API as a whole ends the round.
+func (r *round) sort(key record.Key, err error) error {
+	if err == nil {
+		r.refused[key], r.unclear = 0, 0
+		return nil
+	}
+	if gateClosed(err) {
+		return err
+	}
+	switch class := provider.ClassOf(err); class {
+	case provider.Conflict:
+		r.log.Debug("the zone changed between the list and the write; listing again", "error", err)
+		if r.refused[key]++; r.refused[key] > giveUpAfter {
+			r.aside[key] = err
+		}
+		return nil
+	case provider.Permanent:
+		r.aside[key] = err
+		return nil
+	case provider.Ambiguous, provider.FencedOut:
+		r.log.Debug("only the list can tell what became of a write", "class", class.String(), "error", err)
+		if r.unclear++; r.unclear > unclearAfter {
+			return err
+		}
+		return nil
+	default:
+		return err
+	}
+}
+
+// deliver builds the call and sends it, with a deadline of its own: a signal
+// to stop lets a call in hand end.
+func (r *round) deliver(ctx context.Context, s plan.Set, next step) error {
+	promises := r.zone.Adapter.Promises()
+	call := provider.Call{
+		Key: s.Key(), Seen: r.snapshot, Add: changesOf(next.add), Away: changesOf(next.away),
+		Survivors: next.survivors, Empty: s.Wanted.Empty,
+		Loose: r.refused[s.Key()] >= looseAfter, Gate: r.gate(promises.Call),
+	}
+	if promises.Fenced {
+		call.Next = r.stamp()
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), promises.Call)
+	defer cancel()
+	return r.safely(provider.Ambiguous, "write to", func() error {
+		if len(next.away) > 0 {
+			return r.zone.Adapter.TakeAway(ctx, call)
+		}
+		return r.zone.Adapter.Add(ctx, call)
+	})
+}
+
+// closedError is a gate that was shut.
+type closedError struct{ err error }
+
+func (e *closedError) Error() string { return e.err.Error() }
+func (e *closedError) Unwrap() []error {
+	return []error{ErrNotLeader, e.err}
+}
+
+// gate asks whether this node may write for as long as a call can take.
+func (w *worker) gate(call time.Duration) provider.Gate {
+	return func() error {
+		if err := w.options.Leader.Gate(call); err != nil {
+			return &closedError{err}
+		}
+		return nil
+	}
+}
+
+// note is written before a take-away where only time can tell what became of a
+// call. When it cannot be written the take-away goes on: a full disk must not
+// stop a failover, and without the note the next process is only slower.
+func (r *round) note(notes Notes, key record.Key, next step) (id string) {
+	if notes == nil || r.zone.Adapter.Promises().Fenced || len(next.away) == 0 {
+		return ""
+	}
+	id = nonce()
+	data, err := json.Marshal(struct {
+		Key  record.Key      `json:"key"`
+		Away []record.Change `json:"away"`
+	}{key, changesOf(next.away)})
+	if err == nil {
+		err = notes.Open(id, data)
+	}
+	if err != nil {
+		r.log.Error("note not stored; a restart will wait before it takes anything away", "error", err)
+	}
+	return id
+}
+
+func (r *round) closeNote(notes Notes, id string) {
+	if id == "" {
+		return
+	}
+	if err := notes.Close(id); err != nil {
+		r.log.Warn("note not cleared; after a restart its values are in doubt for a while", "error", err)
+	}
+}
