@@ -20,12 +20,11 @@ func (e *Error) Error() string {
 // ExitOf is the exit code that an error asks for, ExitFailure when it does not
 // say.
 func ExitOf(err error) int {
-	var e *Error
-	if errors.As(err, &e) {
-		return e.Exit
-	}
 	if err == nil {
 		return ExitDone
+	}
+	if e, is := errors.AsType[*Error](err); is {
+		return e.Exit
 	}
 	return ExitFailure
 }

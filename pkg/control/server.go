@@ -5,11 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 )
 
@@ -29,6 +31,9 @@ type Backend interface {
 // maxRequest bounds a request's body.
 const maxRequest = 64 << 10
 
+// versionHint goes with what a daemon of the same version would understand.
+const versionHint = "the command line and the daemon may be of different versions; restart the daemon after an upgrade"
+
 // Server answers requests on a unix socket.
 type Server struct {
 	listener net.Listener
@@ -37,20 +42,17 @@ type Server struct {
 
 // Listen opens the socket, which its owner and group may use (mode 0660). A
 // socket that a dead process left behind is replaced; one that somebody
-// answers on is an error.
+// answers on, or that cannot be asked, is an error. A nil logger logs nothing.
 func Listen(path string, backend Backend, logger *slog.Logger) (*Server, error) {
-	if err := clearSocket(path); err != nil {
-		return nil, fmt.Errorf("listen on control socket %s: %w", path, err)
+	listener, err := listen(path)
+	if errors.Is(err, fs.ErrPermission) {
+		err = fmt.Errorf("%w; name a place that you can write with control.socket", err)
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
-		return nil, fmt.Errorf("listen on control socket %s: %w", path, err)
-	}
-	listener, err := net.Listen("unix", path)
 	if err != nil {
 		return nil, fmt.Errorf("listen on control socket %s: %w", path, err)
 	}
-	if err := os.Chmod(path, 0o660); err != nil {
-		return nil, errors.Join(fmt.Errorf("listen on control socket %s: %w", path, err), listener.Close())
+	if logger == nil {
+		logger = slog.New(slog.DiscardHandler)
 	}
 	server := &http.Server{
 		Handler:           routes(backend),
@@ -61,34 +63,68 @@ func Listen(path string, backend Backend, logger *slog.Logger) (*Server, error) 
 	return &Server{listener: listener, http: server}, nil
 }
 
-func clearSocket(path string) error {
-	conn, err := net.DialTimeout("unix", path, time.Second)
-	if err == nil {
-		return errors.Join(errors.New("another sidestep answers on it; stop that one or name another control.socket"), conn.Close())
+func listen(path string) (net.Listener, error) {
+	if err := clearSocket(path); err != nil {
+		return nil, err
 	}
-	info, statErr := os.Lstat(path)
+	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
+		return nil, err
+	}
+	listener, err := net.Listen("unix", path)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Chmod(path, 0o660); err != nil {
+		return nil, errors.Join(err, listener.Close())
+	}
+	return listener, nil
+}
+
+// clearSocket removes what a dead process left behind. Only a refused
+// connection proves that nobody listens: a socket of somebody else, or one
+// whose queue is full, is refused to us in other ways.
+func clearSocket(path string) error {
+	dialer := net.Dialer{Timeout: time.Second}
+	conn, err := dialer.DialContext(context.Background(), "unix", path)
 	switch {
-	case errors.Is(statErr, os.ErrNotExist):
+	case err == nil:
+		return errors.Join(errors.New("another sidestep answers on it; stop that one, or name another control.socket"), conn.Close())
+	case errors.Is(err, fs.ErrNotExist):
 		return nil
-	case statErr != nil:
-		return statErr
-	case info.Mode()&os.ModeSocket == 0:
-		return errors.New("a file is in its place that is no socket")
+	case !errors.Is(err, syscall.ECONNREFUSED):
+		return err
+	}
+	info, err := os.Lstat(path)
+	if err != nil {
+		return err
+	}
+	if info.Mode()&fs.ModeSocket == 0 {
+		return errors.New("a file that is no socket is in its place; move it away, or name another control.socket")
 	}
 	return os.Remove(path)
 }
 
-// Serve answers until ctx ends; requests under way then have a second to end.
+// graceAtEnd is how long requests under way may go on after Serve was told to
+// end.
+const graceAtEnd = time.Second
+
+// Serve answers until ctx ends; requests under way then have a second to end,
+// before their connection is cut and their context ends. It is called once.
 func (s *Server) Serve(ctx context.Context) error {
-	stopped := context.AfterFunc(ctx, func() {
-		grace, cancel := context.WithTimeout(context.Background(), time.Second)
+	ended := make(chan struct{})
+	notEnded := context.AfterFunc(ctx, func() {
+		defer close(ended)
+		grace, cancel := context.WithTimeout(context.Background(), graceAtEnd)
 		defer cancel()
 		if s.http.Shutdown(grace) != nil {
 			_ = s.http.Close() // a request that does not end is cut off
 		}
 	})
-	defer stopped()
-	if err := s.http.Serve(s.listener); err != nil && !errors.Is(err, http.ErrServerClosed) {
+	err := s.http.Serve(s.listener)
+	if !notEnded() {
+		<-ended
+	}
+	if err != nil && !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve the control socket: %w", err)
 	}
 	return nil
@@ -117,7 +153,7 @@ func routes(b Backend) http.Handler {
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusNotFound, &Error{
 			Message: fmt.Sprintf("%s %s: this sidestep has no such request", r.Method, r.URL.Path),
-			Hint:    "the command line and the daemon may be of different versions: sidestep version",
+			Hint:    versionHint,
 			Exit:    ExitFailure,
 		})
 	})
@@ -128,11 +164,17 @@ func decode[T any](w http.ResponseWriter, r *http.Request) (T, bool) {
 	var request T
 	decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxRequest))
 	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&request); err != nil {
-		fail(w, http.StatusBadRequest, &Error{Message: "read request: " + err.Error(), Exit: ExitUsage})
-		return request, false
+	err := decoder.Decode(&request)
+	if err == nil {
+		return request, true
 	}
-	return request, true
+	no, status := &Error{Message: "read request: " + err.Error(), Hint: versionHint, Exit: ExitUsage}, http.StatusBadRequest
+	if tooLarge, is := errors.AsType[*http.MaxBytesError](err); is {
+		no.Message, no.Hint = fmt.Sprintf("read request: it has more than %d bytes", tooLarge.Limit), ""
+		status = http.StatusRequestEntityTooLarge
+	}
+	fail(w, status, no)
+	return request, false
 }
 
 // reply writes an answer, or the error that stands beside it.

@@ -1,6 +1,9 @@
 package control
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Plan is the answer of plan and of reconcile.
 type Plan struct {
@@ -218,10 +221,8 @@ const (
 // Worst is the exit code of a command from those of its parts.
 func Worst(codes ...int) int {
 	for _, code := range []int{ExitFailure, ExitUsage, ExitProvider, ExitGuard, ExitNotLeader, ExitFrozen, ExitPending} {
-		for _, c := range codes {
-			if c == code {
-				return code
-			}
+		if slices.Contains(codes, code) {
+			return code
 		}
 	}
 	return ExitDone
