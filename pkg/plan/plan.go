@@ -120,11 +120,7 @@ func (s *Set) swap() {
 		return
 	}
 	value := s.Wanted.Live[0]
-	if len(live) == 0 {
-		s.addAndPause()
-		return
-	}
-	if live[0] == value {
+	if len(live) == 0 || slices.Contains(live, value) { // a late call can leave two where nothing refuses that
 		s.addAndPause()
 		return
 	}

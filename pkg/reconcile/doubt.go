@@ -21,6 +21,7 @@ type doubts struct {
 
 	mu     sync.Mutex
 	all    time.Duration              // boot time until which every value is in doubt
+	begun  time.Duration              // boot time before which a list may miss the last write of a process before
 	calls  map[valueKey]time.Duration // by value: boot time until which an open call may still change it
 	writes map[valueKey]time.Duration // by value: boot time before which a list may miss its last write
 	listed time.Duration              // boot time before which a list may miss the last write to the zone
@@ -33,18 +34,23 @@ type valueKey struct {
 
 // newDoubts begins with everything in doubt.
 func newDoubts(now time.Duration, p provider.Promises) *doubts {
-	return &doubts{
-		quiet: p.Quiet(), lag: p.Lag, all: now + p.Quiet(),
+	d := &doubts{
+		quiet: p.Quiet(), lag: p.Lag,
 		calls: map[valueKey]time.Duration{}, writes: map[valueKey]time.Duration{},
 	}
+	d.begin(now, false)
+	return d
 }
 
 // begin is the start of a leadership: with everything in doubt, unless no
-// take-away of a process before can be open. Open calls of this process stay in
-// doubt whatever is known of others.
+// take-away of a process before can be open; even then a list may not show yet
+// what that process did last. Open calls of this process stay in doubt whatever
+// is known of others.
 func (d *doubts) begin(now time.Duration, quiet bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.begun = now + d.lag
+	d.listed = max(d.listed, d.begun)
 	if d.all = now + d.quiet; quiet {
 		d.all = 0
 	}
@@ -62,7 +68,11 @@ func (d *doubts) clear() {
 
 // doubtAll puts everything in doubt, because a call that may have changed
 // anything is open.
-func (d *doubts) doubtAll(now time.Duration) { d.begin(now, false) }
+func (d *doubts) doubtAll(now time.Duration) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.all = now + d.quiet
+}
 
 // ambiguous puts the values of a call in doubt that may still take effect.
 func (d *doubts) ambiguous(now time.Duration, changes []plan.Change) {
@@ -104,7 +114,7 @@ func (d *doubts) zoneListed() time.Duration {
 func (d *doubts) setListed(key record.Key) time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return latest(d.writes, key)
+	return max(d.begun, latest(d.writes, key))
 }
 
 // valueListed is the boot time from which a list shows the last write of a

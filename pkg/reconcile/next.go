@@ -99,7 +99,8 @@ func addFrom(key record.Key, c plan.Change, promises provider.Promises, doubt *d
 }
 
 // awayStep sends the take-aways, and with them the adds, when nothing speaks
-// against it.
+// against it. A swap has no survivor, so it waits until no older call is open:
+// one that came later would write over the new value, of which there is no copy.
 func awayStep(s plan.Set, add, away []plan.Change, promises provider.Promises, doubt *doubts, now time.Duration) step {
 	if at := doubt.setListed(s.Key()); now < at {
 		return step{wait: at, why: "the last write may not be in the list yet"}
@@ -107,6 +108,9 @@ func awayStep(s plan.Set, add, away []plan.Change, promises provider.Promises, d
 	next := step{add: add, away: away, survivors: survivors(s, doubt, now)}
 	if promises.OneByOne {
 		next.away = away[:1]
+	}
+	if at := doubt.until(s.Key()); !promises.Fenced && now < at && swaps(away) {
+		return step{wait: at, why: "an older call may still take effect, and would write over what is swapped in"}
 	}
 	need := min(max(1, s.Wanted.Spec.MinLive), len(s.Wanted.Live))
 	stay := len(next.survivors) + len(add)
@@ -147,6 +151,10 @@ func survivors(s plan.Set, doubt *doubts, now time.Duration) []string {
 // change of TTL leave as many live values as there were.
 func replaces(away []plan.Change) bool {
 	return !slices.ContainsFunc(away, func(c plan.Change) bool { return c.Action == record.Pause })
+}
+
+func swaps(away []plan.Change) bool {
+	return slices.ContainsFunc(away, func(c plan.Change) bool { return c.Action == record.Swap })
 }
 
 func changesOf(list []plan.Change) []record.Change {

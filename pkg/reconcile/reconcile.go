@@ -47,16 +47,16 @@ type Zone struct {
 
 // Options is what a Reconciler needs.
 type Options struct {
-	Zones   []Zone
-	Node    string
-	Clock   clock.Clock
-	Leader  Leader
-	Ask     Ask // nil verifies by listing only
-	Retry   provider.Backoff
-	Report  func(Report) // called from the zones' workers, by each after the other
-	Wrote   func(Write)  // called after each call to a provider that may have changed something
-	Waits   func(Wait)   // called before a worker waits for what only time can tell
-	Logger  *slog.Logger
+	Zones  []Zone
+	Node   string
+	Clock  clock.Clock
+	Leader Leader
+	Ask    Ask // nil verifies by listing only
+	Retry  provider.Backoff
+	Report func(Report) // called from the zones' workers, by each after the other
+	Wrote  func(Write)  // called after each call to a provider that may have changed something
+	Waits  func(Wait)   // called before a worker waits for what only time can tell
+	Logger *slog.Logger
 }
 
 // Orders are what a person may add to work that is asked for by Do.

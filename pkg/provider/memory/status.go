@@ -41,12 +41,10 @@ func (statusClass) addOne(w *work, c record.Change) (change, error) {
 		return flagged(out.ID, false), nil
 	case c.Action == record.Resume && !copied:
 		return nil, w.conflict("%s is not there", c.Value)
-	case c.Action == record.Resume:
-		if c.TTL == 0 {
-			c.TTL = parked.TTL
-		}
-		c.Weight = max(c.Weight, 1)
+	case c.Action == record.Resume && c.TTL == 0:
+		c.TTL = parked.TTL
 	}
+	c.Weight = max(c.Weight, 1)
 	return func(s *state) error { s.insert(answer(w.key, c)); return nil }, nil
 }
 
