@@ -1,10 +1,3 @@
-// Package health adds the results of one target up to a verdict: fall failures
-// in a row bring it down, rise passes in a row bring it up, and what was our
-// own fault counts neither way.
-//
-// It sees one target at a time, holds no clock and no config, and never looks
-// at record sets: pkg/engine keeps the states and pkg/steer decides what they
-// mean for a name.
 package health
 
 import (
@@ -32,10 +25,10 @@ type State struct {
 	Verdict Verdict       // empty means Unknown
 	Passes  int           // passes in a row
 	Fails   int           // failures in a row
-	Phase   check.Phase   // where the last failure failed
-	Cause   check.Cause   // why the last failure failed
+	Phase   check.Phase   // where the last failure failed; empty once a pass came to a target that is not down
+	Cause   check.Cause   // why it failed; empty with Phase
 	Detail  string        // the last result in words, a pass has none
-	Judged  time.Duration // boot time of the last pass or fail, by its start
+	Judged  time.Duration // boot time of the last pass or fail, by its start; of the start for a verdict that was taken up
 	Seen    bool          // a pass or fail was counted since this process began
 }
 
@@ -70,6 +63,9 @@ func Observe(s State, r check.Result, p Policy) (State, *Change) {
 	case check.Pass:
 		s.Passes, s.Fails = min(s.Passes+1, counted), 0
 		s.Detail = ""
+		if s.Is() != Down { // why it went down is told until it is up
+			s.Phase, s.Cause = "", ""
+		}
 	case check.Fail:
 		s.Passes, s.Fails = 0, min(s.Fails+1, counted)
 		s.Phase, s.Cause, s.Detail = r.Phase, r.Cause, r.Detail
@@ -97,7 +93,7 @@ func (s State) turn(p Policy) (State, *Change) {
 // Shown is the verdict for people: Unknown once a target had no pass or fail
 // for three intervals and a timeout, although decisions keep its verdict.
 func (s State) Shown(now, interval, timeout time.Duration) Verdict {
-	if s.Seen && now-s.Judged > 3*interval+timeout {
+	if now-s.Judged > 3*interval+timeout {
 		return Unknown
 	}
 	return s.Is()

@@ -1,0 +1,8 @@
+// Package health adds the results of one target up to a verdict: fall failures
+// in a row bring it down, rise passes in a row bring it up, and what was our
+// own fault counts neither way.
+//
+// It sees one target at a time, holds no clock and no config, and never looks
+// at record sets: pkg/engine keeps the states and pkg/steer decides what they
+// mean for a name.
+package health
