@@ -128,7 +128,7 @@ func describeSet(s engine.SetView, view engine.View) control.Record {
 		}
 	}
 	for i, a := range s.Spec.Answers {
-		r.Answers = append(r.Answers, describeAnswer(a, s.Judged[i], s.Plan.Seen))
+		r.Answers = append(r.Answers, describeAnswer(a, s.Judged[i], *s.Plan.Seen))
 	}
 	return r
 }

@@ -2,8 +2,6 @@ package engine
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 
 	"sidestep/pkg/check"
@@ -16,11 +14,13 @@ import (
 // Engine is the state of one controller. Make one with New.
 type Engine struct {
 	config  Config
-	start   time.Duration // boot time since when this process judges
 	targets map[string]*target
 	sets    []*set // sorted by key
 	zones   map[record.Name]*zone
 	lost    bool // overrides may have been lost with a corrupt state
+
+	stale []*set // to be judged, because a target of theirs has changed
+	early []*set // not ready yet
 
 	now     Now
 	effects Effects
@@ -39,18 +39,19 @@ type target struct {
 type set struct {
 	spec     *steer.Spec
 	zone     *zone
-	targets  [][]*target // by position of the answer: all must be up
-	judged   []steer.Judged
-	ready    bool          // all its targets were judged, or it waited long enough
-	deadline time.Duration // boot time at which it is planned whatever was judged
+	targets  [][]*target    // by position of the answer: all must be up
+	judged   []steer.Judged // by position of the answer; replaced and never changed, since Work points to it
+	stale    bool           // is in Engine.stale
+	ready    bool           // all its targets were judged, or it waited long enough
+	deadline time.Duration  // boot time at which it is planned whatever was judged
 
 	adopted   bool
-	owned     bool // may be steered although another tool claims the name
-	failback  bool // the failback that waits was approved
-	held      map[string]bool
-	resumed   map[string]time.Duration // by value: usable since, as an earlier process saw it, until it is judged again
-	written   []time.Duration          // boot times of its writes within the window of max_writes
-	published []string                 // what was live when the zone was listed last; nil before the first list
+	owned     bool                    // may be steered although another tool claims the name
+	failback  bool                    // the failback that waits was approved
+	resume    []string                // approved values of those that somebody else paused, sorted
+	earlier   map[string]steer.Judged // by value: what an earlier process left, until it is judged again
+	written   []time.Duration         // boot times of its writes within the window of max_writes, oldest first
+	published []string                // what was live when the zone was listed last; nil when that is not known
 }
 
 // zone is one zone and the state of its debounce window.
@@ -60,24 +61,20 @@ type zone struct {
 	listed   bool // seen holds a list
 	err      string
 	sets     []*set
-	dirty    bool          // something changed since it was planned last
-	plan     plan.Plan     // as planned last, against seen
-	due      time.Duration // boot time at which time alone changes the plan; 0 never
-	window   time.Duration // boot time at which the open window ends; 0 when none is open
-	asked    bool          // Work is out, and Done did not come yet
-	look     time.Duration // boot time of the next look
-	approved string        // checksum of a plan that max_changes lets through
+	dirty    bool           // something changed since it was planned last
+	plan     plan.Plan      // as planned last, against seen
+	told     []plan.Blocked // refusals that stand in the journal
+	due      time.Duration  // boot time at which time alone changes the plan; 0 never
+	window   time.Duration  // boot time at which the open window ends; 0 when none is open
+	asked    bool           // Work is out, and Done did not come yet
+	look     time.Duration  // boot time of the next look
+	approved string         // checksum of a plan that max_changes lets through
 }
 
 // New makes an engine that knows nothing yet. The first Step asks to look at
 // every zone.
 func New(config Config, now Now) *Engine {
-	e := &Engine{
-		start:   now.Boot,
-		now:     now,
-		targets: map[string]*target{},
-		zones:   map[record.Name]*zone{},
-	}
+	e := &Engine{now: now}
 	e.configure(config)
 	return e
 }
@@ -109,6 +106,8 @@ func (e *Engine) Step(now Now, event Event) Effects {
 	return e.effects
 }
 
+func (e *Engine) tell(entry Entry) { e.effects.Journal = append(e.effects.Journal, entry) }
+
 // results counts what probes found. A result of a target that is no longer
 // configured is dropped.
 func (e *Engine) results(results []check.Result) {
@@ -117,10 +116,14 @@ func (e *Engine) results(results []check.Result) {
 		if !found {
 			continue
 		}
-		state, change := health.Observe(t.health, r, health.Policy{Fall: t.spec.Fall, Rise: t.spec.Rise})
+		before := t.health
+		state, change := health.Observe(before, r, health.Policy{Fall: t.spec.Fall, Rise: t.spec.Rise})
 		t.health = state
 		if change != nil {
 			e.turned(t, *change)
+		}
+		if change != nil || state.Phase != before.Phase || state.Cause != before.Cause {
+			e.outdate(t.sets...)
 		}
 	}
 }
@@ -128,111 +131,18 @@ func (e *Engine) results(results []check.Result) {
 func (e *Engine) turned(t *target, change health.Change) {
 	t.since = e.now.Wall
 	e.effects.Save = true
-	e.effects.Journal = append(e.effects.Journal, Entry{
+	e.tell(Entry{
 		Kind: "verdict", Target: t.id.ID(), Address: t.id.Address,
 		From: change.From, To: change.To, Phase: change.Phase, Cause: change.Cause, Detail: change.Detail,
 	})
-	for _, s := range t.sets {
-		s.zone.dirty = true
-	}
 }
 
-// configure builds targets and record sets from a definition and takes over
-// what is known of those that are the same as before.
-func (e *Engine) configure(config Config) {
-	oldTargets, oldSets, oldZones := e.targets, e.sets, e.zones
-	e.config = config
-	e.targets, e.sets, e.zones = map[string]*target{}, nil, map[record.Name]*zone{}
-	for _, name := range config.Zones {
-		z := &zone{name: name, look: e.now.Boot}
-		if old, found := oldZones[name]; found {
-			*z = *old
-			z.sets = nil
-		}
-		z.dirty = true
-		e.zones[name] = z
-	}
-	for _, spec := range config.Sets {
-		e.addSet(spec, oldTargets)
-	}
-	slices.SortFunc(e.sets, func(a, b *set) int { return a.spec.Key.Compare(b.spec.Key) })
-	for _, s := range e.sets {
-		s.zone.sets = append(s.zone.sets, s)
-		i := slices.IndexFunc(oldSets, func(o *set) bool { return o.spec.Key == s.spec.Key })
-		if i >= 0 {
-			s.inherit(oldSets[i])
+// outdate notes sets that have to be judged anew.
+func (e *Engine) outdate(sets ...*set) {
+	for _, s := range sets {
+		if !s.stale {
+			s.stale = true
+			e.stale = append(e.stale, s)
 		}
 	}
-}
-
-func (e *Engine) addSet(spec *steer.Spec, old map[string]*target) {
-	s := &set{
-		spec: spec, zone: e.zones[spec.Key.Zone],
-		judged: make([]steer.Judged, len(spec.Answers)),
-		held:   map[string]bool{}, resumed: map[string]time.Duration{},
-	}
-	longest := time.Duration(0)
-	for _, a := range spec.Answers {
-		var needs []*target
-		for _, name := range spec.Checks {
-			t := e.addTarget(check.Target{Check: name, Address: a.Probe}, old)
-			if !slices.Contains(t.sets, s) {
-				t.sets = append(t.sets, s)
-			}
-			needs = append(needs, t)
-			rounds := time.Duration(2 * max(t.spec.Fall, t.spec.Rise))
-			longest = max(longest, rounds*e.pace(t.spec.Interval))
-		}
-		s.targets = append(s.targets, needs)
-	}
-	s.deadline = e.now.Boot + longest
-	e.sets = append(e.sets, s)
-}
-
-func (e *Engine) pace(interval time.Duration) time.Duration {
-	if e.config.Pace > 0 {
-		return min(interval, e.config.Pace)
-	}
-	return interval
-}
-
-func (e *Engine) addTarget(id check.Target, old map[string]*target) *target {
-	if t, found := e.targets[id.ID()]; found {
-		return t
-	}
-	spec := e.config.Checks[id.Check]
-	t := &target{id: id, spec: spec, since: e.now.Wall}
-	if o, found := old[id.ID()]; found && o.spec.Same(spec) {
-		t.health, t.since = o.health, o.since
-	}
-	e.targets[id.ID()] = t
-	return t
-}
-
-// inherit takes over what persons said and what was counted for the record set
-// before a reload, and what was judged of answers that are still there.
-func (s *set) inherit(old *set) {
-	s.ready, s.deadline = old.ready, min(s.deadline, old.deadline)
-	s.adopted, s.owned, s.failback = old.adopted, old.owned, old.failback
-	s.held, s.written, s.published, s.resumed = old.held, old.written, old.published, old.resumed
-	for i, a := range s.spec.Answers {
-		if j := old.spec.Position(a.Value); j >= 0 {
-			s.judged[i] = old.judged[j]
-		}
-	}
-}
-
-// Targets lists everything that has to be probed, sorted by id: the same check
-// and address once, however many record sets rest on it.
-func (e *Engine) Targets() []check.Target { return e.TargetsIn(nil) }
-
-// TargetsIn lists what the record sets of the zones rest on; of none, of all.
-func (e *Engine) TargetsIn(zones []record.Name) []check.Target {
-	var targets []check.Target
-	for _, id := range slices.Sorted(maps.Keys(e.targets)) {
-		if t := e.targets[id]; t.restsIn(zones) {
-			targets = append(targets, t.id)
-		}
-	}
-	return targets
 }

@@ -29,8 +29,8 @@ type Results struct{ Results []check.Result }
 // Seen brings a fresh, complete list of a zone.
 type Seen struct{ Zone plan.Zone }
 
-// Failed says that a zone could not be listed or written; the reconciler goes
-// on trying.
+// Failed says that a zone could not be listed, or not be brought to the wanted
+// state; the reconciler goes on trying.
 type Failed struct {
 	Zone record.Name
 	Err  string
@@ -43,11 +43,11 @@ type Wrote struct {
 	Applied []plan.Change
 }
 
-// Done says how a piece of Work ended.
+// Done says that a piece of Work was carried out, as far as the guards let it.
 type Done struct {
 	Zone    plan.Zone     // as listed last, after the writes
 	Applied []plan.Change // what was written
-	Plan    plan.Plan     // what was planned, with the refusals of the guards
+	Plan    plan.Plan     // what was left, with the refusals of the guards
 }
 
 // Approve is a person's yes to what waits for one. Target is a record set's
@@ -81,15 +81,17 @@ type Effects struct {
 	Err     error         // the event asked for something that does not exist
 }
 
-// Entry is one line of the journal.
+// Entry is one line of the journal. Target is a target's id, a record set or a
+// zone.
 type Entry struct {
-	Kind    string         `json:"-"` // of the line: "verdict", "plan", "guard"
+	Kind    string         `json:"-"` // of the line: "verdict", "plan" (drift), "guard" (a refusal, a person's yes)
 	Target  string         `json:"target,omitempty"`
 	Address string         `json:"address,omitempty"`
 	From    health.Verdict `json:"from,omitempty"`
 	To      health.Verdict `json:"to,omitempty"`
 	Phase   check.Phase    `json:"phase,omitempty"`
 	Cause   check.Cause    `json:"cause,omitempty"`
+	Guard   string         `json:"guard,omitempty"`
 	Detail  string         `json:"detail,omitempty"`
 	By      string         `json:"by,omitempty"`
 }
@@ -114,11 +116,12 @@ func (w Work) Plan(zone plan.Zone) plan.Plan {
 	return p
 }
 
-// Config is the definition that the engine decides by.
+// Config is the definition that the engine decides by. It is read-only once
+// made; what it names it also has: the zone of a set, the checks of its answers.
 type Config struct {
 	Zones      []record.Name
-	Checks     map[string]*check.Spec
-	Sets       []*steer.Spec
+	Checks     map[string]*check.Spec // by name
+	Sets       []*steer.Spec          // each key once, in any order
 	Debounce   time.Duration
 	Pace       time.Duration // probes follow each other at this pace where it is shorter than their interval; 0 at the interval
 	Every      time.Duration // how often each zone is listed although nothing happened; 0 never

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,9 +15,16 @@ import (
 // settle works out what follows from everything that has changed, zone by
 // zone, and when time alone will change something next.
 func (e *Engine) settle() {
-	for _, s := range e.sets {
-		e.judge(s)
+	for _, s := range e.stale {
+		s.stale = false
+		s.judge(e.now.Boot)
 	}
+	e.stale = nil
+	e.early = slices.DeleteFunc(e.early, func(s *set) bool {
+		s.ready = s.judgedAll() || e.now.Boot >= s.deadline
+		s.zone.dirty = s.zone.dirty || s.ready
+		return s.ready
+	})
 	for _, name := range e.config.Zones {
 		z := e.zones[name]
 		e.settleWindow(z)
@@ -25,21 +33,20 @@ func (e *Engine) settle() {
 	e.effects.Next = e.next()
 }
 
-// judge brings the answers of a record set up to date with their targets.
-func (e *Engine) judge(s *set) {
-	unjudged := false
+// judge brings the answers of a record set up to date with their targets. An
+// answer that ceases to be usable takes the approval of a failback with it.
+func (s *set) judge(now time.Duration) {
+	judged := make([]steer.Judged, len(s.judged))
 	for i, needs := range s.targets {
 		usable, why := usable(needs)
-		unjudged = unjudged || usable == steer.NotKnown
-		if j := &s.judged[i]; j.Usable != usable {
-			j.Usable, j.Since = usable, s.since(i, usable, e.now.Boot)
+		judged[i] = steer.Judged{Usable: usable, Since: s.judged[i].Since, Why: why}
+		if before := s.judged[i].Usable; before != usable {
+			judged[i].Since = s.since(i, usable, now)
+			s.failback = s.failback && before != steer.Yes
 			s.zone.dirty = true
 		}
-		s.judged[i].Why = why
 	}
-	if !s.ready && (!unjudged || e.now.Boot >= s.deadline) {
-		s.ready, s.zone.dirty = true, true
-	}
+	s.judged = judged
 }
 
 // since is when an answer became what it is. One that is judged for the first
@@ -47,12 +54,22 @@ func (e *Engine) judge(s *set) {
 // its failback was not broken by a restart.
 func (s *set) since(i int, usable steer.Usable, now time.Duration) time.Duration {
 	value := s.spec.Answers[i].Value
-	earlier, found := s.resumed[value]
-	delete(s.resumed, value)
-	if found && usable == steer.Yes {
-		return earlier
+	earlier, found := s.earlier[value]
+	delete(s.earlier, value)
+	if found && earlier.Usable == usable {
+		return earlier.Since
 	}
 	return now
+}
+
+// judgedAll reports whether every target of the record set was judged.
+func (s *set) judgedAll() bool {
+	for _, needs := range s.targets {
+		if slices.ContainsFunc(needs, func(t *target) bool { return t.health.Is() == health.Unknown }) {
+			return false
+		}
+	}
+	return true
 }
 
 // usable adds the verdicts of an answer's targets up: one that is down makes
@@ -65,6 +82,7 @@ func usable(needs []*target) (steer.Usable, string) {
 			return steer.No, fmt.Sprintf("%s down: %s/%s", t.id.ID(), t.health.Phase, t.health.Cause)
 		case health.Unknown:
 			known = steer.NotKnown
+		case health.Up:
 		}
 	}
 	if known == steer.NotKnown {
@@ -90,9 +108,10 @@ func (e *Engine) settleWindow(z *zone) {
 	if !z.listed {
 		return
 	}
-	if z.dirty || reached(z.due, e.now.Boot) {
+	if z.window == 0 && (z.dirty || reached(z.due, e.now.Boot)) {
 		e.replan(z)
-		if z.window == 0 && (z.plan.Pending() || z.asked) {
+		e.tellRefusals(z)
+		if z.plan.Pending() || z.unfinished() {
 			z.window = e.now.Boot + e.config.Debounce
 		}
 	}
@@ -101,67 +120,90 @@ func (e *Engine) settleWindow(z *zone) {
 	}
 	z.window = 0
 	e.replan(z)
-	if z.plan.Pending() || z.asked {
-		z.asked = true
+	e.tellRefusals(z)
+	if z.plan.Pending() || z.unfinished() {
 		e.effects.Work = append(e.effects.Work, e.work(z, nil))
+		z.asked = true
 	}
 }
+
+// unfinished reports whether the reconciler may still be trying older Work.
+func (z *zone) unfinished() bool { return z.asked || z.err != "" }
 
 func (e *Engine) replan(z *zone) {
 	work := e.work(z, nil)
 	z.plan = work.Plan(z.seen)
 	z.dirty = false
-	z.due = e.due(z, work.Limits)
+	z.due = due(z.plan, work.Limits)
 }
 
-// due is when time alone changes the zone's plan: a failback becomes due, or
-// the window of max_writes slides.
-func (e *Engine) due(z *zone, limits plan.Limits) time.Duration {
+// tellRefusals puts each refusal of a guard into the journal when it begins.
+func (e *Engine) tellRefusals(z *zone) {
+	for _, b := range z.plan.Blocked {
+		if slices.ContainsFunc(z.told, func(t plan.Blocked) bool { return t.Guard == b.Guard && t.Key == b.Key }) {
+			continue
+		}
+		target := b.Key.String()
+		if b.Key.Name == "" {
+			target = string(b.Key.Zone)
+		}
+		e.tell(Entry{Kind: "guard", Target: target, Guard: b.Guard, Detail: b.String()})
+	}
+	z.told = z.plan.Blocked
+}
+
+// due is when time alone changes the plan: a failback becomes due, or the
+// window of max_writes slides.
+func due(p plan.Plan, limits plan.Limits) time.Duration {
 	due := time.Duration(0)
-	for _, s := range z.plan.Sets {
+	for _, s := range p.Sets {
 		due = sooner(due, s.Wanted.Due)
 		if len(s.Changes) > 0 && s.Changes[0].Guard == plan.GuardMaxWrites {
-			oldest := limits.Written[s.Key()][0]
-			due = sooner(due, oldest+limits.MaxWrites.Window)
+			due = sooner(due, limits.Written[s.Key()][0]+limits.MaxWrites.Window)
 		}
 	}
 	return due
 }
 
 // work gathers what a plan for the zone rests on: the record sets that may be
-// planned already, and the limits.
+// planned already, and the limits. The guards in override are switched off.
 func (e *Engine) work(z *zone, override map[string]bool) Work {
 	w := Work{Zone: z.name, Limits: plan.Limits{
 		MaxChanges: e.config.MaxChanges, MaxWrites: e.config.MaxWrites,
-		Now: e.now.Boot, Plan: z.approved, Lost: e.lost, Override: override,
-		Written: map[record.Key][]time.Duration{}, Adopted: map[record.Key]bool{},
-		Owned: map[record.Key]bool{}, Held: map[string]bool{},
+		Now: e.now.Boot, Plan: z.approved, Override: override,
+		Written: map[record.Key][]time.Duration{}, Adopted: map[record.Key]bool{}, Owned: map[record.Key]bool{},
 	}}
 	for _, s := range z.sets {
 		if !s.ready {
 			continue
 		}
 		s.forgetWrites(e.now.Boot, e.config.MaxWrites.Window)
-		w.Inputs = append(w.Inputs, s.input(e.now.Boot))
-		w.Limits.Adopted[s.spec.Key] = s.adopted
-		w.Limits.Owned[s.spec.Key] = s.owned
-		w.Limits.Written[s.spec.Key] = append([]time.Duration(nil), s.written...)
-		for value := range s.held {
-			w.Limits.Held[value] = true
+		w.Inputs = append(w.Inputs, e.input(s, override))
+		key := s.spec.Key
+		if s.adopted {
+			w.Limits.Adopted[key] = true
+		}
+		if s.owned {
+			w.Limits.Owned[key] = true
+		}
+		if len(s.written) > 0 {
+			w.Limits.Written[key] = slices.Clone(s.written)
 		}
 	}
 	return w
 }
 
-// input is a copy, so that the reconciler can plan with it while the engine
-// goes on.
-func (s *set) input(now time.Duration) steer.Input {
-	return steer.Input{
-		Spec:     s.spec,
-		Judged:   append([]steer.Judged(nil), s.judged...),
-		Now:      now,
-		Failback: s.failback,
+// input is what a decision about a record set rests on. It shares nothing with
+// the engine that the engine would change.
+func (e *Engine) input(s *set, override map[string]bool) steer.Input {
+	in := steer.Input{
+		Spec: s.spec, Judged: s.judged, Now: e.now.Boot, Failback: s.failback,
+		Resume: s.resume, Lost: e.lost && !override[plan.GuardState],
 	}
+	if override[plan.GuardHeld] {
+		in.Resume = s.spec.Values()
+	}
+	return in
 }
 
 func (s *set) forgetWrites(now, window time.Duration) {
@@ -188,13 +230,15 @@ const never = time.Duration(1<<63 - 1)
 // next is the earliest boot time at which time alone changes anything.
 func (e *Engine) next() time.Duration {
 	next := time.Duration(0)
-	for _, s := range e.sets {
-		if !s.ready {
-			next = sooner(next, s.deadline)
-		}
+	for _, s := range e.early {
+		next = sooner(next, s.deadline)
 	}
 	for _, z := range e.zones {
-		next = sooner(sooner(next, z.window), z.due)
+		if z.window != 0 {
+			next = sooner(next, z.window)
+		} else {
+			next = sooner(next, z.due)
+		}
 		if z.look != never {
 			next = sooner(next, z.look)
 		}

@@ -13,9 +13,10 @@ import (
 // State is what a restart takes up again. It holds wall times only: a boot
 // time means nothing to the next process.
 type State struct {
-	Targets map[string]TargetState `json:"targets"` // by target id
-	Sets    []SetState             `json:"sets"`
-	Lost    bool                   `json:"lost,omitempty"`
+	Targets map[string]TargetState `json:"targets"`         // by target id
+	Sets    []SetState             `json:"sets"`            // sorted by key
+	Plans   map[record.Name]string `json:"plans,omitempty"` // by zone: checksum of a plan that max_changes lets through
+	Lost    bool                   `json:"lost,omitempty"`  // nothing is resumed before a person approves all
 }
 
 // TargetState is one target's verdict and counters.
@@ -30,21 +31,22 @@ type TargetState struct {
 }
 
 // SetState is what persons said of a record set, what was written to it, and
-// since when each answer is usable.
+// since when each answer is what it is.
 type SetState struct {
 	Key       record.Key           `json:"key"`
 	Adopted   bool                 `json:"adopted,omitempty"`
 	Owned     bool                 `json:"owned,omitempty"`
 	Failback  bool                 `json:"failback,omitempty"`
-	Held      []string             `json:"held,omitempty"`
+	Held      []string             `json:"held,omitempty"` // values that may be resumed although somebody else paused them
 	Written   []time.Time          `json:"written,omitempty"`
-	Published []string             `json:"published"`
-	Usable    map[string]time.Time `json:"usable,omitempty"` // by value: since when it is usable without a break
+	Published []string             `json:"published"`          // live when the zone was listed last; null when that is not known
+	Usable    map[string]time.Time `json:"usable,omitempty"`   // by value: since when it is usable without a break
+	Unusable  map[string]time.Time `json:"unusable,omitempty"` // by value: since when it is not
 }
 
 // State gives everything that a restart must not lose.
 func (e *Engine) State() State {
-	state := State{Targets: map[string]TargetState{}, Lost: e.lost}
+	state := State{Targets: map[string]TargetState{}, Plans: map[record.Name]string{}, Lost: e.lost}
 	for id, t := range e.targets {
 		state.Targets[id] = TargetState{
 			Definition: t.spec.Fingerprint(), Verdict: t.health.Is(),
@@ -55,31 +57,42 @@ func (e *Engine) State() State {
 	for _, s := range e.sets {
 		state.Sets = append(state.Sets, e.setState(s))
 	}
+	for name, z := range e.zones {
+		if z.approved != "" {
+			state.Plans[name] = z.approved
+		}
+	}
 	return state
 }
 
 func (e *Engine) setState(s *set) SetState {
 	out := SetState{
 		Key: s.spec.Key, Adopted: s.adopted, Owned: s.owned, Failback: s.failback,
-		Published: s.published, Usable: map[string]time.Time{},
+		Held: s.resume, Published: s.published,
+		Usable: map[string]time.Time{}, Unusable: map[string]time.Time{},
 	}
-	for value := range s.held {
-		out.Held = append(out.Held, value)
-	}
-	slices.Sort(out.Held)
 	for _, at := range s.written {
 		out.Written = append(out.Written, e.wall(at))
 	}
-	for i, j := range s.judged {
-		if j.Usable == steer.Yes {
-			out.Usable[s.spec.Answers[i].Value] = e.wall(j.Since)
+	for i, a := range s.spec.Answers {
+		judged := s.judged[i]
+		if earlier, found := s.earlier[a.Value]; found {
+			judged = earlier // not judged again yet
+		}
+		switch judged.Usable {
+		case steer.Yes:
+			out.Usable[a.Value] = e.wall(judged.Since)
+		case steer.No:
+			out.Unusable[a.Value] = e.wall(judged.Since)
+		case steer.NotKnown:
 		}
 	}
 	return out
 }
 
 // wall and boot turn the one clock's time into the other's, by what both say
-// now.
+// now. A wall time in the future is one of a clock that was set back: it counts
+// as now.
 func (e *Engine) wall(boot time.Duration) time.Time { return e.now.Wall.Add(boot - e.now.Boot) }
 
 func (e *Engine) boot(wall time.Time) time.Duration {
@@ -97,9 +110,13 @@ func (e *Engine) Restore(state State, verdicts, holds bool) {
 		}
 	}
 	for _, old := range state.Sets {
-		i := slices.IndexFunc(e.sets, func(s *set) bool { return s.spec.Key == old.Key })
-		if i >= 0 {
-			e.restoreSet(e.sets[i], old, holds)
+		if s := e.set(old.Key); s != nil {
+			e.restoreSet(s, old, holds)
+		}
+	}
+	for name, sum := range state.Plans {
+		if z, found := e.zones[name]; found {
+			z.approved = sum
 		}
 	}
 }
@@ -112,23 +129,26 @@ func (e *Engine) restoreTarget(id string, old TargetState) {
 	t.since = old.Since
 	t.health = health.State{
 		Verdict: old.Verdict, Passes: old.Passes, Fails: old.Fails,
-		Phase: old.Phase, Cause: old.Cause,
+		Phase: old.Phase, Cause: old.Cause, Judged: e.now.Boot,
 	}
 }
 
 func (e *Engine) restoreSet(s *set, old SetState, holds bool) {
-	s.adopted, s.owned, s.failback, s.published = old.Adopted, old.Owned, old.Failback, old.Published
-	for _, value := range old.Held {
-		s.held[value] = true
-	}
+	s.adopted, s.owned, s.failback = old.Adopted, old.Owned, old.Failback
+	s.resume, s.published = old.Held, old.Published
 	for _, at := range old.Written {
 		s.written = append(s.written, e.boot(at))
 	}
+	slices.Sort(s.written)
 	if !holds {
 		return
 	}
+	s.earlier = map[string]steer.Judged{}
 	for value, since := range old.Usable {
-		s.resumed[value] = e.boot(since)
+		s.earlier[value] = steer.Judged{Usable: steer.Yes, Since: e.boot(since)}
+	}
+	for value, since := range old.Unusable {
+		s.earlier[value] = steer.Judged{Usable: steer.No, Since: e.boot(since)}
 	}
 }
 

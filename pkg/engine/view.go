@@ -41,7 +41,7 @@ type SetView struct {
 	Ready  bool
 	Listed bool // Plan rests on a list of the zone
 	Judged []steer.Judged
-	Plan   plan.Set // zero before the first list, or while not ready
+	Plan   plan.Set // nothing wanted before the first list, or while not ready
 }
 
 // ZoneView is one zone.
@@ -52,9 +52,16 @@ type ZoneView struct {
 	Plan   plan.Plan
 }
 
-// View describes the state at one moment.
+// View describes the state at one moment. Plans are brought up to date for it
+// where a debounce window is open.
 func (e *Engine) View(now Now) View {
+	e.now = now
 	v := View{Lost: e.lost}
+	for _, name := range e.config.Zones {
+		z := e.zones[name]
+		e.refresh(z)
+		v.Zones = append(v.Zones, ZoneView{Name: name, Listed: z.listed, Err: z.err, Plan: z.plan})
+	}
 	for _, id := range slices.Sorted(maps.Keys(e.targets)) {
 		t := e.targets[id]
 		v.Targets = append(v.Targets, TargetView{
@@ -67,22 +74,23 @@ func (e *Engine) View(now Now) View {
 	for _, s := range e.sets {
 		v.Sets = append(v.Sets, s.view())
 	}
-	for _, name := range e.config.Zones {
-		z := e.zones[name]
-		v.Zones = append(v.Zones, ZoneView{Name: name, Listed: z.listed, Err: z.err, Plan: z.plan})
-	}
 	return v
 }
 
-func (s *set) view() SetView {
-	v := SetView{Spec: s.spec, Ready: s.ready, Listed: s.zone.listed, Judged: slices.Clone(s.judged)}
-	v.Plan.Seen = record.FindSet(s.zone.seen.Sets, s.spec.Key)
-	for _, p := range s.zone.plan.Sets {
-		if p.Key() == s.spec.Key {
-			v.Plan = p
-		}
+// refresh plans a zone that changed while its window is open.
+func (e *Engine) refresh(z *zone) {
+	if z.listed && z.dirty {
+		e.replan(z)
 	}
-	return v
+}
+
+func (s *set) view() SetView {
+	part, planned := s.zone.plan.Find(s.spec.Key)
+	if !planned {
+		seen := record.FindSet(s.zone.seen.Sets, s.spec.Key)
+		part = plan.Set{Wanted: &steer.Wanted{Spec: s.spec}, Seen: &seen}
+	}
+	return SetView{Spec: s.spec, Ready: s.ready, Listed: s.zone.listed, Judged: slices.Clone(s.judged), Plan: part}
 }
 
 // Ready reports whether every record set of the zones may be planned; of none,
@@ -104,10 +112,4 @@ func (e *Engine) Undecided(zones []record.Name) []check.Target {
 		}
 	}
 	return list
-}
-
-func (t *target) restsIn(zones []record.Name) bool {
-	return slices.ContainsFunc(t.sets, func(s *set) bool {
-		return len(zones) == 0 || slices.Contains(zones, s.spec.Key.Zone)
-	})
 }

@@ -7,9 +7,10 @@ import (
 	"time"
 
 	"sidestep/pkg/record"
+	"sidestep/pkg/steer"
 )
 
-// The guards of this package by their names in plans, logs and approvals.
+// The guards by their names in plans, logs and approvals.
 const (
 	GuardAdopt      = "adopt"
 	GuardHeld       = "held"
@@ -37,9 +38,7 @@ type Limits struct {
 	Written    map[record.Key][]time.Duration // boot times of the latest writes, oldest first
 	Adopted    map[record.Key]bool            // record sets whose first take-away was approved or done
 	Owned      map[record.Key]bool            // record sets that may be steered although another tool claims the name
-	Held       map[string]bool                // values that may be resumed although somebody else paused them
 	Plan       string                         // checksum of a plan that may pass MaxChanges once
-	Lost       bool                           // overrides may have been lost with the state: nothing is resumed
 	Override   map[string]bool                // guards that the operator switched off for this plan
 }
 
@@ -47,9 +46,26 @@ type Limits struct {
 // stops and appends the refusals, each with its numbers and the way on.
 func (p *Plan) Check(l Limits, zone Zone) {
 	for i := range p.Sets {
-		p.checkSet(&p.Sets[i], l, zone)
+		s := &p.Sets[i]
+		for _, stopped := range s.Wanted.Stopped {
+			p.Blocked = append(p.Blocked, refuseResume(s.Key(), stopped))
+		}
+		if len(s.Changes) > 0 {
+			p.checkSet(s, l, zone)
+		}
 	}
 	p.checkMaxChanges(l)
+}
+
+// refuseResume tells of a value that is wanted and stays paused. The plan does
+// without it, so it stops no other change.
+func refuseResume(key record.Key, s steer.Stopped) Blocked {
+	if s.Held {
+		return Blocked{Guard: GuardHeld, Key: key, Detail: fmt.Sprintf(
+			"%s at %s was paused by somebody else; to resume it: sidestep approve %s", s.Value, key, strings.TrimSuffix(s.Value, "."))}
+	}
+	return Blocked{Guard: GuardState, Key: key, Detail: fmt.Sprintf(
+		"the state was corrupt and overrides may be lost with it, so %s at %s is not resumed; look, then: sidestep approve all", s.Value, key)}
 }
 
 // checkSet asks the guards of one record set, the gravest first; the first
@@ -63,26 +79,27 @@ func (p *Plan) checkSet(s *Set, l Limits, zone Zone) {
 		{GuardDelegation, checkDelegation},
 		{GuardOwned, checkOwned},
 		{GuardForeign, checkForeign},
-		{GuardHeld, checkHeld},
-		{GuardState, checkState},
 		{GuardAdopt, checkAdopt},
 		{GuardMaxWrites, checkMaxWrites},
 	}
 	for _, g := range guards {
-		if l.Override[g.name] || len(s.Changes) == 0 {
+		if l.Override[g.name] {
 			continue
 		}
 		if detail := g.ask(s, l, zone); detail != "" {
-			p.block(s, g.name, detail)
+			p.Blocked = append(p.Blocked, Blocked{Guard: g.name, Key: s.Key(), Detail: detail})
+			s.stop(g.name)
 			return
 		}
 	}
 }
 
-func (p *Plan) block(s *Set, guard, detail string) {
-	p.Blocked = append(p.Blocked, Blocked{Guard: guard, Key: s.Key(), Detail: detail})
+// stop marks the changes that no other guard stops.
+func (s *Set) stop(guard string) {
 	for i := range s.Changes {
-		s.Changes[i].Guard = guard
+		if s.Changes[i].Guard == "" {
+			s.Changes[i].Guard = guard
+		}
 	}
 }
 
@@ -104,34 +121,33 @@ func checkOwned(s *Set, l Limits, zone Zone) string {
 }
 
 // checkForeign refuses a set that can have one value while somebody else's is
-// in it, and any set at a name that answers with a CNAME of somebody else.
+// in it, and a set beside another at a name where one of them is a CNAME.
 func checkForeign(s *Set, _ Limits, zone Zone) string {
 	key := s.Key()
 	if key.Type.Single() && len(s.Foreign) > 0 {
 		return fmt.Sprintf("%s has the value %s, which the config does not name; name it or remove it", key, s.Foreign[0])
 	}
-	other := record.Key{Zone: key.Zone, Name: key.Name, Type: record.CNAME}
-	if alias := record.FindSet(zone.Sets, other).Live(); !key.Type.Single() && len(alias) > 0 {
-		return fmt.Sprintf("%s is an alias of %s, and a CNAME stands alone (RFC 1034 section 3.6.2); remove it first", key.Name, alias[0])
-	}
-	return ""
-}
-
-// checkHeld refuses a plan that would resume what somebody else paused.
-func checkHeld(s *Set, l Limits, _ Zone) string {
-	for _, c := range s.Changes {
-		if c.Action == record.Resume && slices.Contains(s.Held, c.Value) && !l.Held[c.Value] {
-			return fmt.Sprintf("%s at %s was paused by somebody else; to resume it: sidestep approve %s", c.Value, s.Key(), c.Value)
+	for _, other := range setsAt(zone.Sets, key) {
+		if key.Type.Single() == other.Key.Type.Single() {
+			continue
+		}
+		if live := other.Live(); len(live) > 0 {
+			return fmt.Sprintf("%s has the %s value %s as well, and a CNAME stands alone (RFC 1034 section 3.6.2); remove one of them",
+				key.Name, other.Key.Type, live[0])
 		}
 	}
 	return ""
 }
 
-func checkState(s *Set, l Limits, _ Zone) string {
-	if !l.Lost || !slices.ContainsFunc(s.Changes, func(c Change) bool { return c.Action == record.Resume }) {
-		return ""
+// setsAt gives the sets of all types and variants at a key's name.
+func setsAt(sets []record.Set, key record.Key) []record.Set {
+	first := record.Key{Zone: key.Zone, Name: key.Name}
+	i, _ := slices.BinarySearchFunc(sets, first, func(s record.Set, k record.Key) int { return s.Key.Compare(k) })
+	n := slices.IndexFunc(sets[i:], func(s record.Set) bool { return s.Key.Zone != key.Zone || s.Key.Name != key.Name })
+	if n < 0 {
+		return sets[i:]
 	}
-	return fmt.Sprintf("the state was corrupt and overrides may be lost with it, so nothing at %s is resumed; look, then: sidestep approve all", s.Key())
+	return sets[i : i+n]
 }
 
 // checkAdopt refuses the first plan that takes a usable live value out. A
@@ -167,7 +183,7 @@ func takenOut(c Change) string {
 }
 
 // checkMaxWrites refuses a write beyond the window's count, unless it takes an
-// unusable answer out: an outage never waits.
+// answer out that is not usable: an outage never waits.
 func checkMaxWrites(s *Set, l Limits, _ Zone) string {
 	if l.MaxWrites.Count <= 0 || s.mends() {
 		return ""
@@ -178,7 +194,8 @@ func checkMaxWrites(s *Set, l Limits, _ Zone) string {
 	return ""
 }
 
-// mends reports whether the plan takes an unusable answer out.
+// mends reports whether the plan takes a value out that is not usable. The
+// fallback list is among those, since it gives way at once.
 func (s *Set) mends() bool {
 	return slices.ContainsFunc(s.Changes, func(c Change) bool {
 		return (c.Action == record.Pause || c.Action == record.Swap) && !c.Usable
@@ -197,7 +214,7 @@ func (l Limits) recent(key record.Key) int {
 
 // checkMaxChanges counts the record sets that the plan would change.
 func (p *Plan) checkMaxChanges(l Limits) {
-	if l.MaxChanges <= 0 || l.Override[GuardMaxChanges] || l.Plan == p.Checksum() {
+	if l.MaxChanges <= 0 || l.Override[GuardMaxChanges] {
 		return
 	}
 	n := 0
@@ -206,17 +223,13 @@ func (p *Plan) checkMaxChanges(l Limits) {
 			n++
 		}
 	}
-	if n <= l.MaxChanges {
+	if n <= l.MaxChanges || l.Plan == p.Checksum() {
 		return
 	}
 	detail := fmt.Sprintf("the plan changes %d record sets, and max_changes is %d; to let it through once: sidestep approve %s --plan %s",
 		n, l.MaxChanges, p.Zone.Unrooted(), p.Checksum())
 	p.Blocked = append(p.Blocked, Blocked{Guard: GuardMaxChanges, Key: record.Key{Zone: p.Zone}, Detail: detail})
 	for i := range p.Sets {
-		for j := range p.Sets[i].Changes {
-			if p.Sets[i].Changes[j].Guard == "" {
-				p.Sets[i].Changes[j].Guard = GuardMaxChanges
-			}
-		}
+		p.Sets[i].stop(GuardMaxChanges)
 	}
 }

@@ -3,6 +3,8 @@ package steer
 import (
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"sidestep/pkg/record"
@@ -27,276 +29,166 @@ type Judged struct {
 }
 
 // Input is everything a decision about one record set rests on, apart from
-// the zone itself.
+// the zone itself. It is read-only once made.
 type Input struct {
 	Spec     *Spec
 	Judged   []Judged      // by position in Spec.Answers
 	Now      time.Duration // boot time
 	Failback bool          // a person approved the failback that Failback.Manual waits for
-}
-
-// Wanted is what a record set should answer with, and why.
-type Wanted struct {
-	Spec    *Spec
-	Live    []string          // in the config's order; empty only with Empty
-	Paused  []string          // every other value that the config names, in its order
-	Empty   bool              // on_all_down: none took effect: an empty set is meant
-	Reason  string            // why the set is what it is, in words
-	Why     map[string]string // the reason of each value
-	Usable  map[string]bool   // the values that are known to be usable
-	Due     time.Duration     // boot time at which a failback becomes due; 0 when none is waiting for time
-	Waiting string            // what a person has to approve, in words; empty when nothing waits
+	Resume   []string      // values that may be resumed although somebody else paused them
+	Lost     bool          // overrides may have been lost with the state: nothing that is paused is resumed
 }
 
 // Decide works out the wanted set. seen is the record set as the provider has
 // it now: an answer that is not known to be usable or unusable stays as it is
-// there, and a working answer is displaced only as the policy allows.
+// there, and a working answer is displaced only as the policy allows. A value
+// that must not be resumed is stepped over, as if it were out of order, and
+// named in Stopped when it would have been answered with.
 func Decide(in Input, seen record.Set) Wanted {
-	d := decision{in: in, seen: seen, wanted: Wanted{
-		Spec:   in.Spec,
-		Why:    map[string]string{},
-		Usable: map[string]bool{},
-	}}
-	d.explain()
-	working := d.working()
-	switch {
-	case len(working) == 0:
+	wanted := decide(in, seen, false)
+	stopped := wanted.barred()
+	if len(stopped) == 0 {
+		return wanted
+	}
+	wanted = decide(in, seen, true)
+	wanted.Stopped = stopped
+	return wanted
+}
+
+func decide(in Input, seen record.Set, stepOver bool) Wanted {
+	d := decision{in: in, wanted: Wanted{Spec: in.Spec}}
+	d.look(seen)
+	if stepOver {
+		d.stepOver()
+	}
+	switch working := d.count(place.working); {
+	case working == 0:
 		d.allDown()
 	case in.Spec.Policy == Priority:
-		d.priority(working)
+		d.priority()
+		d.wanted.Reason = "priority: " + d.chosen() + " of " + strconv.Itoa(len(in.Spec.Answers)) + ", " + strconv.Itoa(working) + " working"
 	default:
-		d.take(working, fmt.Sprintf("all: %d of %d usable", len(working), len(in.Spec.Answers)))
+		d.choose(place.working)
+		d.wanted.Reason = d.allReason()
 	}
 	d.keepMinLive()
-	d.fillPaused()
+	if in.Spec.Key.Type.Single() {
+		d.keepOne()
+	}
+	d.wanted.fill(d.places)
 	return d.wanted
 }
 
 type decision struct {
 	in     Input
-	seen   record.Set
+	places []place // of the answers, then of the fallback list
 	wanted Wanted
 }
 
-func (d *decision) explain() {
+// place is one value that the config names, and what becomes of it.
+type place struct {
+	value  string
+	why    string // what is known of it
+	note   string // why that does not settle what becomes of it
+	usable Usable
+	spare  bool // of the fallback list
+	isLive bool // in the zone now
+	held   bool // must not be resumed: somebody else paused it
+	lost   bool // must not be resumed: it may be out by an override that was lost
+	over   bool // is stepped over
+	chosen bool
+}
+
+func (d *decision) look(seen record.Set) {
+	d.places = make([]place, 0, len(d.in.Spec.Answers)+len(d.in.Spec.Fallback))
 	for i, a := range d.in.Spec.Answers {
-		d.wanted.Why[a.Value] = d.in.Judged[i].Why
-		if d.in.Judged[i].Usable == Yes {
-			d.wanted.Usable[a.Value] = true
-		}
-	}
-}
-
-func (d *decision) isLive(value string) bool {
-	a, found := d.seen.Find(value)
-	return found && a.Live
-}
-
-// working lists, by position, the answers that can carry the name: the usable
-// ones, and the live ones of which nothing is known.
-func (d *decision) working() []int {
-	var positions []int
-	for i, a := range d.in.Spec.Answers {
-		switch d.in.Judged[i].Usable {
-		case Yes:
-			positions = append(positions, i)
-		case NotKnown:
-			if d.isLive(a.Value) {
-				positions = append(positions, i)
-			}
-		}
-	}
-	return positions
-}
-
-// priority takes the first MaxLive working answers, except that one which is
-// not live yet displaces a live one only when its failback is due. A free
-// place is taken at once.
-func (d *decision) priority(working []int) {
-	var chosen, waiting []int
-	for _, i := range working {
-		if d.isLive(d.in.Spec.Answers[i].Value) {
-			chosen = append(chosen, i)
-		} else {
-			waiting = append(waiting, i)
-		}
-	}
-	if len(chosen) > d.in.Spec.MaxLive {
-		chosen = chosen[:d.in.Spec.MaxLive]
-	}
-	for _, i := range waiting {
-		chosen = d.enter(chosen, i)
-	}
-	slices.Sort(chosen)
-	d.take(chosen, fmt.Sprintf("priority: %s of %d working", places(chosen), len(working)))
-}
-
-// enter puts a working answer that is not live among the chosen ones, which
-// are sorted by position.
-func (d *decision) enter(chosen []int, i int) []int {
-	if len(chosen) < d.in.Spec.MaxLive {
-		chosen = append(chosen, i)
-		slices.Sort(chosen)
-		return chosen
-	}
-	last := len(chosen) - 1
-	if i > chosen[last] || !d.failbackDue(i, chosen[last]) {
-		return chosen
-	}
-	chosen[last] = i
-	slices.Sort(chosen)
-	return chosen
-}
-
-// failbackDue reports whether answer i may displace the live answer j of lower
-// rank, and otherwise notes what it waits for.
-func (d *decision) failbackDue(i, j int) bool {
-	if !d.isLive(d.in.Spec.Answers[j].Value) {
-		return true
-	}
-	rule := d.in.Spec.Failback
-	value := d.in.Spec.Answers[i].Value
-	if rule.Manual {
-		if d.in.Failback {
-			return true
-		}
-		d.wanted.Waiting = fmt.Sprintf("failback to %s", value)
-		d.wanted.Why[value] += "; waits for approval of its failback"
-		return false
-	}
-	due := d.in.Judged[i].Since + rule.Hold
-	if d.in.Now >= due {
-		return true
-	}
-	if d.wanted.Due == 0 || due < d.wanted.Due {
-		d.wanted.Due = due
-	}
-	d.wanted.Why[value] += fmt.Sprintf("; held back for %s after it came back", rule.Hold)
-	return false
-}
-
-func (d *decision) allDown() {
-	spec := d.in.Spec
-	switch spec.OnAllDown {
-	case Fallback:
-		d.wanted.Live = slices.Clone(spec.Fallback)
-		d.wanted.Reason = "nothing is usable: the fallback list"
-		for _, value := range spec.Fallback {
-			d.wanted.Why[value] = "fallback"
-		}
-	case Open:
-		d.take(d.every(func(string) bool { return true }), "nothing is usable: on_all_down opens every answer")
-	case None:
-		if d.anyNotKnown() {
-			d.keepLast() // not known is not down, and an emptied name cannot be taken back from caches
-			return
-		}
-		d.wanted.Empty = true
-		d.wanted.Reason = "nothing is usable: on_all_down: none empties the set"
-	default:
-		d.keepLast()
-	}
-}
-
-// keepLast keeps what the zone has live of the values that the config names.
-func (d *decision) keepLast() {
-	d.take(d.every(d.isLive), "nothing is usable: the last live set is kept")
-	for _, value := range d.in.Spec.Fallback {
-		if d.isLive(value) && !slices.Contains(d.wanted.Live, value) {
-			d.wanted.Live = append(d.wanted.Live, value)
-		}
-	}
-}
-
-func (d *decision) anyNotKnown() bool {
-	return slices.ContainsFunc(d.in.Judged, func(j Judged) bool { return j.Usable == NotKnown })
-}
-
-func (d *decision) every(keep func(value string) bool) []int {
-	var positions []int
-	for i, a := range d.in.Spec.Answers {
-		if keep(a.Value) {
-			positions = append(positions, i)
-		}
-	}
-	return positions
-}
-
-func (d *decision) take(positions []int, reason string) {
-	d.wanted.Reason = reason
-	for _, i := range positions {
-		d.wanted.Live = append(d.wanted.Live, d.in.Spec.Answers[i].Value)
-	}
-}
-
-// keepMinLive leaves unusable answers in the set as long as it would have
-// fewer than MinLive values without them: those that are live now, the last
-// to fail first.
-func (d *decision) keepMinLive() {
-	missing := d.in.Spec.MinLive - len(d.wanted.Live)
-	if d.wanted.Empty || missing <= 0 {
-		return
-	}
-	spare := d.every(func(value string) bool {
-		return d.isLive(value) && !slices.Contains(d.wanted.Live, value)
-	})
-	slices.SortStableFunc(spare, func(a, b int) int {
-		return int(min(max(d.in.Judged[b].Since-d.in.Judged[a].Since, -1), 1))
-	})
-	for _, i := range spare[:min(missing, len(spare))] {
-		value := d.in.Spec.Answers[i].Value
-		d.wanted.Live = append(d.wanted.Live, value)
-		d.wanted.Why[value] += fmt.Sprintf("; stays because min_live is %d", d.in.Spec.MinLive)
-	}
-	d.sortLive()
-}
-
-func (d *decision) sortLive() {
-	order := d.order()
-	slices.SortFunc(d.wanted.Live, func(a, b string) int {
-		return slices.Index(order, a) - slices.Index(order, b)
-	})
-}
-
-// order is every value that the config names, once, answers first.
-func (d *decision) order() []string {
-	var values []string
-	for _, a := range d.in.Spec.Answers {
-		values = append(values, a.Value)
+		p := place{value: a.Value, why: d.in.Judged[i].Why, usable: d.in.Judged[i].Usable}
+		d.places = append(d.places, d.find(p, seen))
 	}
 	for _, value := range d.in.Spec.Fallback {
-		if !slices.Contains(values, value) {
-			values = append(values, value)
-		}
-	}
-	return values
-}
-
-func (d *decision) fillPaused() {
-	for _, value := range d.order() {
-		if slices.Contains(d.wanted.Live, value) {
-			continue
-		}
-		d.wanted.Paused = append(d.wanted.Paused, value)
-		if d.wanted.Why[value] == "" {
-			d.wanted.Why[value] = "fallback, not needed"
-		}
+		p := place{value: value, why: "fallback", note: "not needed", usable: No, spare: true}
+		d.places = append(d.places, d.find(p, seen))
 	}
 }
 
-// places words positions for people: "1st", "1st and 3rd".
-func places(positions []int) string {
-	text := ""
-	for n, i := range positions {
-		switch {
-		case n > 0 && n == len(positions)-1:
-			text += " and "
-		case n > 0:
-			text += ", "
-		}
-		text += ordinal(i + 1)
+func (d *decision) find(p place, seen record.Set) place {
+	a, found := seen.Find(p.value)
+	p.isLive = found && a.Live
+	if found && !a.Live {
+		p.held = a.Held && !slices.Contains(d.in.Resume, p.value)
+		p.lost = d.in.Lost && !p.held
 	}
-	return text
+	return p
+}
+
+// stepOver leaves those out that must not be resumed.
+func (d *decision) stepOver() {
+	for i := range d.places {
+		p := &d.places[i]
+		switch p.over = p.held || p.lost; {
+		case p.held:
+			p.note = "paused by somebody else"
+		case p.lost:
+			p.note = "may be out by an override that was lost with the state"
+		}
+	}
+}
+
+// working reports whether an answer can carry the name: it is usable, or live
+// and not known to be unusable.
+func (p place) working() bool {
+	return !p.over && (p.usable == Yes || p.usable == NotKnown && p.isLive)
+}
+
+func (p place) usableLive() bool { return p.usable == Yes && p.isLive }
+func (p place) unknown() bool    { return p.usable == NotKnown && p.isLive }
+func (p place) isChosen() bool   { return p.chosen }
+
+func (d *decision) count(which func(place) bool) int {
+	n := 0
+	for _, p := range d.places {
+		if which(p) {
+			n++
+		}
+	}
+	return n
+}
+
+// choose takes every value of which something holds, and reports whether there
+// was one.
+func (d *decision) choose(which func(place) bool) bool {
+	found := false
+	for i := range d.places {
+		if which(d.places[i]) {
+			d.places[i].chosen, found = true, true
+		}
+	}
+	return found
+}
+
+func (d *decision) allReason() string {
+	answers := len(d.in.Spec.Answers)
+	usable := d.count(func(p place) bool { return p.chosen && p.usable == Yes })
+	reason := "all: " + strconv.Itoa(usable) + " of " + strconv.Itoa(answers) + " usable"
+	if n := d.count(place.unknown); n > 0 {
+		reason += ", " + strconv.Itoa(n) + " not judged and kept"
+	}
+	return reason
+}
+
+// chosen words the positions of the chosen answers: "1st", "1st and 3rd".
+func (d *decision) chosen() string {
+	var positions []string
+	for i, p := range d.places {
+		if p.chosen {
+			positions = append(positions, ordinal(i+1))
+		}
+	}
+	last := len(positions) - 1
+	if last < 1 {
+		return strings.Join(positions, "")
+	}
+	return strings.Join(positions[:last], ", ") + " and " + positions[last]
 }
 
 func ordinal(n int) string {
@@ -311,5 +203,91 @@ func ordinal(n int) string {
 			suffix = "rd"
 		}
 	}
-	return fmt.Sprintf("%d%s", n, suffix)
+	return strconv.Itoa(n) + suffix
+}
+
+// allDown is what is done when nothing can carry the name.
+func (d *decision) allDown() {
+	done := false
+	switch d.in.Spec.OnAllDown {
+	case Fallback:
+		done = d.takeAll(func(p place) bool { return p.spare && !p.over }, "needed because nothing is usable", "the fallback list")
+	case Open:
+		done = d.takeAll(func(p place) bool { return !p.spare && !p.over },
+			"answered with because nothing is usable", "on_all_down opens every answer")
+	case None:
+		done = d.empty()
+	case Keep:
+	}
+	if !done {
+		d.takeAll(func(p place) bool { return p.isLive }, "kept because nothing is usable", "the last live set is kept")
+	}
+}
+
+// takeAll chooses every value of which something holds; false when there is none.
+func (d *decision) takeAll(which func(place) bool, note, reason string) bool {
+	d.wanted.Reason = "nothing is usable: " + reason
+	if !d.choose(which) {
+		return false
+	}
+	for i := range d.places {
+		if d.places[i].chosen {
+			d.places[i].note = note
+		}
+	}
+	return true
+}
+
+// empty leaves the set without an answer, unless one is not judged or waits for
+// a person: neither is down, and an emptied name cannot be taken back from
+// caches.
+func (d *decision) empty() bool {
+	if d.count(func(p place) bool { return p.usable != No }) > 0 {
+		return false
+	}
+	d.wanted.Empty = true
+	d.wanted.Reason = "nothing is usable: on_all_down: none empties the set"
+	return true
+}
+
+// keepMinLive leaves unusable answers in the set as long as it would have
+// fewer than MinLive values without them: those that are live now, the last
+// to fail first.
+func (d *decision) keepMinLive() {
+	if d.wanted.Empty {
+		return
+	}
+	for missing := d.in.Spec.MinLive - d.count(place.isChosen); missing > 0; missing-- {
+		last := -1
+		for i, p := range d.places {
+			if p.isLive && !p.spare && !p.chosen && (last < 0 || d.in.Judged[i].Since > d.in.Judged[last].Since) {
+				last = i
+			}
+		}
+		if last < 0 {
+			return
+		}
+		d.places[last].chosen = true
+		d.places[last].note = fmt.Sprintf("stays because min_live is %d", d.in.Spec.MinLive)
+	}
+}
+
+// keepOne leaves one value in a set that can have no more (a CNAME): the one
+// that is live, if it is among the chosen, else the first of them.
+func (d *decision) keepOne() {
+	first, live := -1, -1
+	for i, p := range d.places {
+		if p.chosen && first < 0 {
+			first = i
+		}
+		if p.chosen && p.isLive && live < 0 {
+			live = i
+		}
+	}
+	for i := range d.places {
+		p := &d.places[i]
+		if p.chosen && i != live && (live >= 0 || i != first) {
+			p.chosen, p.note = false, "a name has one value of this type"
+		}
+	}
 }

@@ -1,6 +1,7 @@
 package steer
 
 import (
+	"slices"
 	"time"
 
 	"sidestep/pkg/record"
@@ -32,12 +33,12 @@ type Spec struct {
 	TTL       time.Duration // whole seconds; 0 keeps what the provider has
 	Policy    Policy
 	MaxLive   int // Priority: how many at once, at least 1
-	MinLive   int // so many values stay live through anything
+	MinLive   int // so many answers stay live through anything, if so many are
 	OnAllDown OnAllDown
-	Failback  Failback
-	Answers   []Answer
+	Failback  Failback // Priority only
+	Answers   []Answer // at least one, each value once
 	Checks    []string // names of checks; all must be up
-	Fallback  []string // canonical values, not probed
+	Fallback  []string // canonical values, none of them an answer, not probed; only with OnAllDown Fallback
 	AskFirst  bool     // the first plan that takes a usable live value out waits for a person
 }
 
@@ -56,24 +57,20 @@ type Failback struct {
 // Position is the rank of a value among the answers, -1 for one that the
 // config does not name there.
 func (s *Spec) Position(value string) int {
-	for i, a := range s.Answers {
-		if a.Value == value {
-			return i
-		}
-	}
-	return -1
+	return slices.IndexFunc(s.Answers, func(a Answer) bool { return a.Value == value })
 }
 
 // Names reports whether the config names the value, as an answer or as a
 // fallback. Only such a value is ever put in or taken out.
 func (s *Spec) Names(value string) bool {
-	if s.Position(value) >= 0 {
-		return true
+	return s.Position(value) >= 0 || slices.Contains(s.Fallback, value)
+}
+
+// Values lists every value that the config names, answers first.
+func (s *Spec) Values() []string {
+	values := make([]string, 0, len(s.Answers)+len(s.Fallback))
+	for _, a := range s.Answers {
+		values = append(values, a.Value)
 	}
-	for _, f := range s.Fallback {
-		if f == value {
-			return true
-		}
-	}
-	return false
+	return append(values, s.Fallback...)
 }

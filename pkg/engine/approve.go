@@ -1,0 +1,93 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+
+	"sidestep/pkg/record"
+)
+
+// approve is a person's yes. What it matches is decided by what its target
+// names; one that matches nothing is an error, because a yes that goes nowhere
+// is worse than none.
+func (e *Engine) approve(ev Approve) {
+	var err error
+	switch {
+	case ev.Plan != "":
+		err = e.approvePlan(ev)
+	case ev.Target == "all":
+		e.lost = false
+	case e.approveName(ev.Target), e.approveValue(ev.Target):
+	default:
+		err = fmt.Errorf("approve %q: no record set has that name, and nobody paused a value that is called so", ev.Target)
+	}
+	if err != nil {
+		e.effects.Err = err
+		return
+	}
+	for _, z := range e.zones {
+		z.dirty = true
+	}
+	e.effects.Save = true
+	e.tell(Entry{Kind: "guard", Target: ev.Target, By: ev.By, Detail: "approved"})
+}
+
+// approvePlan lets a plan that max_changes stopped through once.
+func (e *Engine) approvePlan(ev Approve) error {
+	name, err := record.ParseName(ev.Target)
+	z, found := e.zones[name]
+	if err != nil || !found {
+		return fmt.Errorf("approve %q: a plan is approved for a zone, and the config has none of that name", ev.Target)
+	}
+	e.refresh(z)
+	if sum := z.plan.Checksum(); sum != ev.Plan {
+		return fmt.Errorf("approve zone %s: the plan is %s now, not %s; look at it again: sidestep plan", name, sum, ev.Plan)
+	}
+	z.approved = ev.Plan
+	return nil
+}
+
+// approveName says yes to the first plan of the record sets at a name, and to
+// what else waits for a person there now.
+func (e *Engine) approveName(target string) bool {
+	name, err := record.ParseName(target)
+	if err != nil {
+		return false
+	}
+	matched := false
+	for _, s := range e.sets {
+		if s.spec.Key.Name != name {
+			continue
+		}
+		e.refresh(s.zone)
+		matched, s.adopted = true, true
+		if _, claimed := s.zone.seen.Owners[name]; claimed {
+			s.owned = true
+		}
+		if p, planned := s.zone.plan.Find(s.spec.Key); planned && p.Wanted.Waiting != "" {
+			s.failback = true
+		}
+	}
+	return matched
+}
+
+// approveValue says yes to resuming a value that somebody else paused.
+func (e *Engine) approveValue(target string) bool {
+	matched := false
+	for _, s := range e.sets {
+		value, err := record.ParseValue(s.spec.Key.Type, target)
+		if err != nil || !s.spec.Names(value) {
+			continue
+		}
+		a, found := record.FindSet(s.zone.seen.Sets, s.spec.Key).Find(value)
+		if !found || !a.Held || a.Live {
+			continue
+		}
+		matched = true
+		if !slices.Contains(s.resume, value) {
+			s.resume = append(slices.Clone(s.resume), value)
+			slices.Sort(s.resume)
+		}
+	}
+	return matched
+}

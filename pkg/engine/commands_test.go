@@ -1,0 +1,341 @@
+package engine_test
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"sidestep/pkg/check"
+	"sidestep/pkg/engine"
+	"sidestep/pkg/plan"
+	"sidestep/pkg/record"
+	"sidestep/pkg/steer"
+)
+
+// do carries out one command of a script. Names are inside example.com unless
+// they end in a dot; a type may be left out and is A then.
+//
+// What is to be steered, in force with the next start or reload:
+//
+//	config debounce=1s every=5m max_changes=2 max_writes=6/10m zones=example.com.,example.net.
+//	check web interval=10s fall=3 rise=2
+//	set www A policy=priority check=web answers=192.0.2.1,192.0.2.2 max_live=1 min_live=1
+//	    on_all_down=fallback fallback=192.0.2.9 failback=manual hold=5m ttl=60s adopt=ask
+//	unset www A
+//
+// What the world does:
+//
+//	zone www A: 192.0.2.1 live ttl=60s, 192.0.2.2 paused, 192.0.2.3 held
+//	seen www A: 192.0.2.1 live        # the same, and then the zone is listed
+//	look [ZONE]                       # the zone is listed
+//	owner www external-dns/default    # another tool claims the name
+//	delegate sub                      # the name has name servers of its own
+//	start
+//	result web@192.0.2.1 SSF?T web@192.0.2.2 SSSSS every=10s
+//	                                  # one probe of each at a time: S passes, F is refused, T times out, ? is our own fault
+//	advance 10s                       # time passes, with the ticks that the engine asked for
+//	write [ZONE]                      # the reconciler carries out the newest work
+//	fail ZONE WORDS [after=1]         # the reconciler could not, after so many changes; it keeps the work
+//	approve TARGET [plan=shown]       # plan=shown stands for the checksum that view has now
+//	restart [downtime=30s] [lost] [max_age=15m]
+//	reload
+//	view
+func (w *world) do(command string) error {
+	verb, rest, _ := strings.Cut(command, " ")
+	words, named := fields(strings.Fields(rest))
+	switch verb {
+	case "config":
+		return w.doConfig(named)
+	case "check":
+		return w.doCheck(words, named)
+	case "set":
+		return w.doSet(words, named)
+	case "unset":
+		w.config.Sets = slices.DeleteFunc(slices.Clone(w.config.Sets), func(s *steer.Spec) bool { return s.Key == keyOf(words) })
+	case "zone":
+		return w.doZone(rest)
+	case "seen":
+		if err := w.doZone(rest); err != nil {
+			return err
+		}
+		w.step(engine.Seen{Zone: w.seen(home)})
+	case "look":
+		w.step(engine.Seen{Zone: w.seen(zoneOf(words))})
+	case "owner":
+		w.zones[home].Owners[keyOf(words).Name] = words[1]
+	case "delegate":
+		w.zones[home].Delegations = append(w.zones[home].Delegations, keyOf(words).Name)
+	case "start":
+		w.engine = engine.New(w.config, w.clock())
+		w.step(engine.Tick{})
+	case "result":
+		return w.doResult(words, named)
+	case "advance":
+		d, err := time.ParseDuration(words[0])
+		w.advance(d)
+		return err
+	case "write":
+		return w.write(zoneOf(words))
+	case "fail":
+		return w.doFail(words, named)
+	case "approve":
+		w.doApprove(words, named)
+	case "restart":
+		return w.doRestart(words, named)
+	case "reload":
+		w.step(engine.Configure{Config: w.config})
+	case "view":
+		w.view()
+	default:
+		return fmt.Errorf("unknown command %q", verb)
+	}
+	return nil
+}
+
+// keyOf reads "www A".
+func keyOf(words []string) record.Key {
+	name, err := record.ParseNameIn(words[0], home)
+	if err != nil {
+		name, err = record.ParseName(words[0])
+	}
+	key := record.Key{Zone: home, Name: name, Type: record.A}
+	for _, zone := range []record.Name{"example.net."} {
+		if name.In(zone) {
+			key.Zone = zone
+		}
+	}
+	if len(words) > 1 && err == nil {
+		if t, err := record.ParseType(words[1]); err == nil {
+			key.Type = t
+		}
+	}
+	return key
+}
+
+func zoneOf(words []string) record.Name {
+	if len(words) == 0 {
+		return home
+	}
+	return record.Name(words[0])
+}
+
+// reader reads named words and keeps the first error.
+type reader struct {
+	named map[string]string
+	err   error
+}
+
+func (r *reader) duration(key string, otherwise time.Duration) time.Duration {
+	text, found := r.named[key]
+	if !found {
+		return otherwise
+	}
+	d, err := time.ParseDuration(text)
+	r.note(err)
+	return d
+}
+
+func (r *reader) number(key string, otherwise int) int {
+	text, found := r.named[key]
+	if !found {
+		return otherwise
+	}
+	n, err := strconv.Atoi(text)
+	r.note(err)
+	return n
+}
+
+func (r *reader) list(key string) []string {
+	if r.named[key] == "" {
+		return nil
+	}
+	return strings.Split(r.named[key], ",")
+}
+
+func (r *reader) note(err error) {
+	if r.err == nil {
+		r.err = err
+	}
+}
+
+func (w *world) doConfig(named map[string]string) error {
+	r := &reader{named: named}
+	w.config.Debounce = r.duration("debounce", w.config.Debounce)
+	w.config.Every = r.duration("every", w.config.Every)
+	w.config.Pace = r.duration("pace", w.config.Pace)
+	w.config.MaxChanges = r.number("max_changes", w.config.MaxChanges)
+	if count, window, found := strings.Cut(named["max_writes"], "/"); found {
+		n, err := strconv.Atoi(count)
+		r.note(err)
+		d, err := time.ParseDuration(window)
+		r.note(err)
+		w.config.MaxWrites = plan.Writes{Count: n, Window: d}
+	}
+	if zones := r.list("zones"); zones != nil {
+		w.config.Zones = nil
+		for _, text := range zones {
+			name := record.Name(text)
+			w.config.Zones = append(w.config.Zones, name)
+			if w.zones[name] == nil {
+				w.zones[name] = &plan.Zone{Name: name, Owners: map[record.Name]string{}}
+			}
+		}
+	}
+	return r.err
+}
+
+func (w *world) doCheck(words []string, named map[string]string) error {
+	r := &reader{named: named}
+	spec := &check.Spec{
+		Name: words[0], Kind: check.KindTCP, TCP: &check.TCP{Port: 80},
+		Interval: r.duration("interval", 10*time.Second), Timeout: r.duration("timeout", 5*time.Second),
+		Fall: r.number("fall", 3), Rise: r.number("rise", 3),
+	}
+	checks := map[string]*check.Spec{spec.Name: spec}
+	for name, other := range w.config.Checks {
+		if name != spec.Name {
+			checks[name] = other
+		}
+	}
+	w.config.Checks = checks
+	return r.err
+}
+
+func (w *world) doSet(words []string, named map[string]string) error {
+	r := &reader{named: named}
+	spec := &steer.Spec{
+		Key: keyOf(words), Policy: steer.Policy(named["policy"]), TTL: r.duration("ttl", 0),
+		MinLive: r.number("min_live", 1), OnAllDown: steer.OnAllDown(named["on_all_down"]),
+		Checks: r.list("check"), AskFirst: named["adopt"] == "ask",
+	}
+	if spec.Policy == steer.Priority {
+		spec.MaxLive = r.number("max_live", 1)
+		spec.Failback = steer.Failback{Manual: named["failback"] == "manual", Hold: r.duration("hold", 5*time.Minute)}
+	}
+	if spec.OnAllDown == "" {
+		spec.OnAllDown = steer.Keep
+	}
+	for _, text := range r.list("answers") {
+		text, probe, found := strings.Cut(text, "|")
+		value, err := record.ParseValue(spec.Key.Type, text)
+		r.note(err)
+		if !found {
+			probe = value
+		}
+		spec.Answers = append(spec.Answers, steer.Answer{Value: value, Probe: probe})
+	}
+	for _, text := range r.list("fallback") {
+		value, err := record.ParseValue(spec.Key.Type, text)
+		r.note(err)
+		spec.Fallback = append(spec.Fallback, value)
+	}
+	w.config.Sets = append(slices.DeleteFunc(slices.Clone(w.config.Sets), func(s *steer.Spec) bool { return s.Key == spec.Key }), spec)
+	return r.err
+}
+
+// doZone replaces what the model of the zone has under one key.
+func (w *world) doZone(text string) error {
+	head, values, found := strings.Cut(text, ":")
+	if !found {
+		return fmt.Errorf("expected NAME TYPE: VALUES, got %q", text)
+	}
+	set := record.Set{Key: keyOf(strings.Fields(head))}
+	for value := range strings.SplitSeq(values, ",") {
+		words, named := fields(strings.Fields(value))
+		if len(words) == 0 {
+			continue
+		}
+		canonical, err := record.ParseValue(set.Key.Type, words[0])
+		if err != nil {
+			return err
+		}
+		r := &reader{named: named}
+		set.Answers = append(set.Answers, record.Answer{
+			Value: canonical, TTL: r.duration("ttl", 60*time.Second),
+			Live: slices.Contains(words, "live"), Paused: slices.Contains(words, "paused"), Held: slices.Contains(words, "held"),
+		})
+		if r.err != nil {
+			return r.err
+		}
+	}
+	zone := w.zones[set.Key.Zone]
+	zone.Sets = slices.DeleteFunc(zone.Sets, func(s record.Set) bool { return s.Key == set.Key })
+	if len(set.Answers) > 0 {
+		zone.Sets = append(zone.Sets, set)
+	}
+	record.SortSets(zone.Sets)
+	return nil
+}
+
+// doResult lets targets be probed side by side, and time pass between probes.
+func (w *world) doResult(words []string, named map[string]string) error {
+	r := &reader{named: named}
+	every := r.duration("every", 10*time.Second)
+	for i := range len(words[1]) {
+		if i > 0 {
+			w.advance(every)
+		}
+		var results []check.Result
+		for j := 0; j < len(words); j += 2 {
+			if len(words[j+1]) != len(words[1]) {
+				return fmt.Errorf("%s has %d results, %s has %d", words[j], len(words[j+1]), words[0], len(words[1]))
+			}
+			results = append(results, w.result(words[j], words[j+1][i]))
+		}
+		w.step(engine.Results{Results: results})
+	}
+	return r.err
+}
+
+func (w *world) result(target string, letter byte) check.Result {
+	name, address, _ := strings.Cut(target, "@")
+	r := check.Result{Target: check.Target{Check: name, Address: address}, Start: bootStart + w.now, End: bootStart + w.now}
+	switch letter {
+	case 'S':
+		r.Outcome = check.Pass
+	case 'F':
+		r.Outcome, r.Phase, r.Cause = check.Fail, check.PhaseConnect, check.CauseRefused
+	case 'T':
+		r.Outcome, r.Phase, r.Cause = check.Fail, check.PhaseHeaders, check.CauseTimeout
+	default:
+		r.Outcome, r.Phase, r.Cause = check.Unknown, check.PhaseConnect, check.CauseLocal
+	}
+	return r
+}
+
+func (w *world) doFail(words []string, named map[string]string) error {
+	r := &reader{named: named}
+	zone := zoneOf(words)
+	if n := r.number("after", 0); n > 0 {
+		wrote := engine.Wrote{Zone: zone, Applied: w.work[zone].Plan(w.seen(zone)).Changes()[:n]}
+		for _, c := range wrote.Applied {
+			apply(w.zones[zone], c.Change)
+		}
+		w.step(wrote)
+	}
+	w.step(engine.Failed{Zone: zone, Err: strings.Join(words[1:], " ")})
+	return r.err
+}
+
+func (w *world) doApprove(words []string, named map[string]string) {
+	ev := engine.Approve{Target: words[0], Plan: named["plan"], By: "ann"}
+	if ev.Plan == "shown" {
+		for _, z := range w.engine.View(w.clock()).Zones {
+			if z.Name.Unrooted() == strings.TrimSuffix(words[0], ".") {
+				ev.Plan = z.Plan.Checksum()
+			}
+		}
+	}
+	w.step(ev)
+}
+
+func (w *world) doRestart(words []string, named map[string]string) error {
+	r := &reader{named: named}
+	downtime, maxAge := r.duration("downtime", time.Second), r.duration("max_age", 15*time.Minute)
+	if r.err != nil {
+		return r.err
+	}
+	return w.restart(downtime, maxAge, slices.Contains(words, "lost"))
+}

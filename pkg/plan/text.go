@@ -1,0 +1,53 @@
+package plan
+
+import (
+	"fmt"
+	"strings"
+
+	"sidestep/pkg/record"
+)
+
+// String renders the plan for people.
+func (p Plan) String() string { return strings.Join(p.Lines(), "\n") + "\n" }
+
+// Lines is the plan for people: a heading, a line for each change and one for
+// each refusal of a guard.
+func (p Plan) Lines() []string {
+	if p.InSync() {
+		return []string{fmt.Sprintf("zone %s: in sync, nothing to change", p.Zone)}
+	}
+	changes := p.Changes()
+	lines := []string{fmt.Sprintf("zone %s: %d to change, plan %s", p.Zone, len(changes), p.Checksum())}
+	for _, c := range changes {
+		lines = append(lines, "  "+c.String())
+	}
+	for _, b := range p.Blocked {
+		lines = append(lines, "  "+b.String())
+	}
+	return lines
+}
+
+// String is one line: sign, name, type, action, value, guard, reason.
+func (c Change) String() string {
+	text := fmt.Sprintf("%s %s %s %s", sign(c.Action), c.Key, c.Action, c.Value)
+	if c.Guard != "" {
+		text += " [stopped by guard " + c.Guard + "]"
+	}
+	if c.Reason != "" {
+		text += "  (" + c.Reason + ")"
+	}
+	return text
+}
+
+func sign(a record.Action) string {
+	switch {
+	case a.Add():
+		return "+"
+	case a == record.Pause:
+		return "-"
+	}
+	return "~"
+}
+
+// String is one line: the guard, and why it refuses.
+func (b Blocked) String() string { return "blocked by guard " + b.Guard + ": " + b.Detail }

@@ -1,0 +1,81 @@
+package steer
+
+import (
+	"slices"
+	"time"
+)
+
+// Wanted is what a record set should answer with, and why.
+type Wanted struct {
+	Spec    *Spec
+	Live    []string      // in the config's order; empty with Empty, and where nothing is live that could be kept
+	Paused  []string      // every other value that the config names, in its order
+	Empty   bool          // on_all_down: none took effect: an empty set is meant
+	Reason  string        // why the set is what it is, in words
+	Due     time.Duration // boot time at which a failback becomes due; 0 when none is waiting for time
+	Waiting string        // what a person has to approve, in words; empty when nothing waits
+	Stopped []Stopped     // values that would be answered with if they might be resumed
+
+	places []place
+}
+
+// Stopped is a value that is wanted and must not be resumed.
+type Stopped struct {
+	Value string
+	Held  bool // somebody else paused it; otherwise it may be out by an override that was lost
+}
+
+// fill sorts the values into the wanted set and the rest, in the config's order.
+func (w *Wanted) fill(places []place) {
+	w.places = places
+	values := make([]string, 0, len(places))
+	for _, p := range places {
+		if p.chosen {
+			values = append(values, p.value)
+		}
+	}
+	n := len(values)
+	for _, p := range places {
+		if !p.chosen {
+			values = append(values, p.value)
+		}
+	}
+	w.Live, w.Paused = slices.Clip(values[:n]), values[n:]
+}
+
+// barred lists the chosen values that must not be resumed.
+func (w *Wanted) barred() []Stopped {
+	var list []Stopped
+	for _, p := range w.places {
+		if p.chosen && (p.held || p.lost) {
+			list = append(list, Stopped{Value: p.value, Held: p.held})
+		}
+	}
+	return list
+}
+
+func (w *Wanted) place(value string) (place, bool) {
+	i := slices.IndexFunc(w.places, func(p place) bool { return p.value == value })
+	if i < 0 {
+		return place{}, false
+	}
+	return w.places[i], true
+}
+
+// Why is the reason of one value, in words.
+func (w *Wanted) Why(value string) string {
+	p, named := w.place(value)
+	switch {
+	case !named:
+		return "the config does not name it"
+	case p.note == "":
+		return p.why
+	}
+	return p.why + "; " + p.note
+}
+
+// Usable reports whether a value is known to be usable.
+func (w *Wanted) Usable(value string) bool {
+	p, _ := w.place(value)
+	return p.usable == Yes
+}
