@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sidestep/pkg/config"
 	"sidestep/pkg/control"
 	"sidestep/pkg/daemon"
 )
@@ -27,7 +28,10 @@ TARGET says to what:
   all       resuming again after a corrupt state, when overrides may be lost
 
 What waits, and for what, is in status and in plan. Without a daemon on this
-machine the word is written to its state directory, under its lock.`,
+machine the word is written to its state directory, under its lock.
+
+Exit codes: 0 approved, 2 nothing of that name waits, or usage or config, 4 the
+lock is held, 5 provider or network error, 1 other failure.`,
 		Example: `  sidestep approve www.example.com
   sidestep approve example.com --plan 3f2a9c01b7de`,
 		Args: arguments(1, 1, "TARGET"),
@@ -49,31 +53,32 @@ func (a *app) approve(ctx context.Context, request control.ApproveRequest) error
 		return err
 	}
 	client, err := control.Dial(ctx, cfg.Control.Socket)
+	next := "the daemon goes on with it now"
 	switch {
 	case err == nil:
 		err = client.Approve(ctx, request)
 	case errors.Is(err, control.ErrNoDaemon):
-		log, logErr := a.logger(true)
-		if logErr != nil {
-			return logErr
-		}
-		d, newErr := daemon.New(daemon.Options{
-			Config: cfg, Registry: a.registry, Logger: log, Version: a.version, Once: true, Write: true,
-		})
-		if newErr != nil {
-			return newErr
-		}
-		err = d.ApproveOnce(ctx, request, control.Self(), a.progress)
-		a.progressDone()
+		next = "no daemon runs here; to write it now: sidestep reconcile"
+		err = a.approveOnce(ctx, cfg, request)
 	}
 	if err != nil {
-		return err
+		return orInterrupted(ctx, err, "nothing was approved")
 	}
 	if a.json {
 		return a.printJSON(struct {
 			Approved string `json:"approved"`
 		}{request.Target})
 	}
-	fmt.Fprintf(a.io.Out, "approved: %s\n", request.Target)
+	fmt.Fprintf(a.io.Out, "approved: %s; %s\n", request.Target, next)
 	return nil
+}
+
+// approveOnce writes the word into the state directory.
+func (a *app) approveOnce(ctx context.Context, cfg *config.Config, request control.ApproveRequest) error {
+	d, err := a.oneShot(cfg, daemon.Options{Write: true})
+	if err != nil {
+		return err
+	}
+	defer a.progressDone()
+	return d.ApproveOnce(ctx, request, control.Self(), a.progress)
 }

@@ -23,11 +23,16 @@ NAME is a check, an address, CHECK@ADDRESS or the name of a record set; without
 one everything is probed. One probe says nothing of a verdict, which takes fall
 or rise results in a row: see status for those.
 
-A result is pass, fail, or unknown when the trouble is on this machine; the
-phase says where a probe failed and the cause why.`,
+A result is pass, fail, or unknown when the fault is on this machine: no route,
+no permission, no free socket. The phase says where a probe failed, the cause
+why, and for our own faults the detail says what to do. An unknown result is no
+failure: it counts neither way.
+
+Exit codes: 0 the probes were made, whatever they found, 1 with --fail when one
+failed, or another failure, 2 usage or config.`,
 		Example: `  sidestep check
   sidestep check www.example.com --json
-  sidestep check web@203.0.113.10 --fail && echo alive`,
+  sidestep check web@203.0.113.10 --fail || echo "it fails"`,
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return a.checkNames(), cobra.ShellCompDirectiveNoFileComp
 		},
@@ -52,15 +57,18 @@ func (a *app) check(ctx context.Context, names []string, fail bool) error {
 	a.progress("probing")
 	results, err := daemon.Check(ctx, cfg, names, log)
 	a.progressDone()
+	if err == nil && ctx.Err() != nil {
+		err = ctx.Err() // every result of a stopped probe is unknown
+	}
 	if err != nil {
-		return err
+		return orInterrupted(ctx, err, "not every target was probed to the end")
 	}
 	answer := control.Check{Results: []control.CheckResult{}}
 	for _, r := range results {
 		answer.Results = append(answer.Results, checkResult(r))
-		if fail && r.Outcome == check.Fail {
-			a.exit = control.ExitFailure
-		}
+	}
+	if fail && count(answer.Results, check.Fail) > 0 {
+		a.exit = control.ExitFailure
 	}
 	if a.json {
 		return a.printJSON(answer)
@@ -87,6 +95,20 @@ func (a *app) printCheck(answer control.Check) {
 		rows = append(rows, []string{r.Target, r.Result, where, fmt.Sprintf("%.1fms", r.LatencyMS), r.Source, r.Detail})
 	}
 	a.table(rows)
+	if n := count(answer.Results, check.Unknown); n > 0 {
+		a.complain(fmt.Sprintf("%d of %d results are unknown: the fault is on this machine and counts neither way; DETAIL says what to do",
+			n, len(answer.Results)))
+	}
+}
+
+func count(results []control.CheckResult, outcome check.Outcome) int {
+	n := 0
+	for _, r := range results {
+		if r.Result == string(outcome) {
+			n++
+		}
+	}
+	return n
 }
 
 func (a *app) checkNames() []string {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sidestep/pkg/control"
 	"sidestep/pkg/daemon"
 )
 
@@ -29,7 +30,10 @@ the other commands work on it from another terminal.
 
 With --script the demo plays a failover story by itself: it breaks and mends the
 web servers, asks the DNS over the wire at each step, prints a timeline, and
-exits with 0 only if every step held.`,
+exits with 0 only if every step held.
+
+Exit codes: 0 you ended it, or every step held, 1 a step did not hold, or
+another failure, 2 usage.`,
 		Example: `  sidestep demo
   sidestep demo --script`,
 		Args: noArguments,
@@ -45,7 +49,7 @@ exits with 0 only if every step held.`,
 // demo builds the world, runs the daemon in it, and hands over to a person or
 // to the story.
 func (a *app) demo(ctx context.Context, dir string, script bool) (err error) {
-	dir, clean, err := demoDir(dir)
+	dir, clean, err := demoDir(ctx, dir)
 	if err != nil {
 		return err
 	}
@@ -59,33 +63,50 @@ func (a *app) demo(ctx context.Context, dir string, script bool) (err error) {
 	if err != nil {
 		return err
 	}
+	return a.playWith(ctx, w, run, script)
+}
+
+// playWith runs the daemon while a person or the story plays. What fails ends
+// the play.
+func (a *app) playWith(ctx context.Context, w *demoWorld, run func(context.Context) error, script bool) error {
 	working, stop := context.WithCancel(ctx)
 	defer stop()
+	servers := []func(context.Context) error{run, w.control.Serve}
+	failed := make([]error, len(servers))
 	var group sync.WaitGroup
-	failed := make(chan error, 2)
-	group.Go(func() { failed <- run(working) })
-	group.Go(func() { failed <- w.control.Serve(working) })
+	for i, serve := range servers {
+		group.Go(func() {
+			failed[i] = serve(working)
+			stop()
+		})
+	}
+	var err error
 	if script {
 		err = a.playStory(working, w)
 	} else {
 		a.printDemo(w)
-		select {
-		case <-ctx.Done():
-		case err = <-failed:
-		}
+		<-working.Done()
 	}
 	stop()
 	group.Wait()
+	if why := errors.Join(failed...); why != nil {
+		return why // that the play broke off follows from it
+	}
 	return err
 }
 
-func demoDir(dir string) (path string, clean func() error, err error) {
+// demoDir is the folder of the demo. One that another demo runs in would have
+// its config and its zone taken away.
+func demoDir(ctx context.Context, dir string) (path string, clean func() error, err error) {
 	if dir == "" {
 		dir, err = os.MkdirTemp("", "sidestep-demo-")
 		return dir, func() error { return os.RemoveAll(dir) }, err
 	}
 	if dir, err = filepath.Abs(dir); err != nil {
 		return "", nil, fmt.Errorf("demo: %w", err)
+	}
+	if _, err := control.Dial(ctx, socketIn(dir)); !errors.Is(err, control.ErrNoDaemon) {
+		return "", nil, fmt.Errorf("demo: another demo runs in %s; end it, or give another --dir", dir)
 	}
 	if err := os.MkdirAll(dir, 0o750); err != nil {
 		return "", nil, fmt.Errorf("demo: %w", err)

@@ -73,7 +73,7 @@ func (a *app) playStory(ctx context.Context, w *demoWorld) error {
 		fmt.Fprintf(a.io.Out, "%8s  %-58s %-34s %-15s %s\n", clockText(at.Sub(began)), step.what,
 			strings.Join(www, " "), strings.Join(app, " "), clockText(time.Since(at)))
 		if ctx.Err() != nil {
-			return fmt.Errorf("demo: interrupted")
+			return errors.New("demo: interrupted before the story was over")
 		}
 		if err != nil {
 			failed++

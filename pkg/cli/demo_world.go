@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
@@ -27,16 +28,15 @@ type demoWorld struct {
 func newDemoWorld(dir string, script bool) (*demoWorld, error) {
 	w := &demoWorld{
 		dir: dir, config: filepath.Join(dir, "sidestep.yaml"),
-		socket: filepath.Join(dir, "control.sock"), zone: filepath.Join(dir, "demo.test.zone"),
+		socket: socketIn(dir), zone: filepath.Join(dir, "demo.test.zone"),
 	}
-	if err := w.startBackends(); err != nil {
-		return nil, errors.Join(fmt.Errorf("demo: %w", err), w.close())
-	}
-	port, err := lab.FreePort("127.0.0.1")
+	err := w.startBackends()
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("demo: %w", err), w.close())
 	}
-	w.dns = fmt.Sprintf("127.0.0.1:%d", port)
+	if w.dns, err = freeForDNS(); err != nil {
+		return nil, errors.Join(fmt.Errorf("demo: %w", err), w.close())
+	}
 	w.control = lab.NewControl(slog.New(slog.DiscardHandler), w.backends...)
 	if err := w.control.Listen("127.0.0.1:0"); err != nil {
 		return nil, errors.Join(fmt.Errorf("demo: %w", err), w.close())
@@ -45,6 +45,35 @@ func newDemoWorld(dir string, script bool) (*demoWorld, error) {
 		return nil, errors.Join(fmt.Errorf("demo: %w", err), w.close())
 	}
 	return w, nil
+}
+
+func socketIn(dir string) string { return filepath.Join(dir, "control.sock") }
+
+// freeForDNS finds a port of 127.0.0.1 that is free for UDP and for TCP. It is
+// below those that the kernel gives to outgoing connections (ip(7): 32768 and
+// up), of which the probes make many before the daemon listens.
+func freeForDNS() (string, error) {
+	const first, last, tries = 20000, 32000, 100
+	var err error
+	for range tries {
+		addr := fmt.Sprintf("127.0.0.1:%d", first+rand.IntN(last-first))
+		if err = isFree(addr); err == nil {
+			return addr, nil
+		}
+	}
+	return "", fmt.Errorf("find a port for the name server: %w", err)
+}
+
+func isFree(addr string) error {
+	udp, err := net.ListenPacket("udp", addr)
+	if err != nil {
+		return err
+	}
+	tcp, err := net.Listen("tcp", addr)
+	if err != nil {
+		return errors.Join(err, udp.Close())
+	}
+	return errors.Join(udp.Close(), tcp.Close())
 }
 
 func (w *demoWorld) startBackends() error {

@@ -25,7 +25,7 @@ func (f *logFlags) bind(flags *pflag.FlagSet) {
 func (a *app) logger(quiet bool) (*slog.Logger, error) {
 	level, err := zerolog.ParseLevel(a.log.level)
 	if err != nil || level < zerolog.DebugLevel || level > zerolog.ErrorLevel {
-		return nil, usagef("--log-level %q: expected debug, info, warn or error", a.log.level)
+		return nil, usagef("--log-level %q: expected debug, info, warn or error; try: sidestep --help", a.log.level)
 	}
 	if quiet && level == zerolog.InfoLevel {
 		level = zerolog.WarnLevel
@@ -38,7 +38,7 @@ func (a *app) logger(quiet bool) (*slog.Logger, error) {
 			out = zerolog.ConsoleWriter{Out: a.io.Err, NoColor: !a.colour(), TimeFormat: "15:04:05.000"}
 		}
 	default:
-		return nil, usagef("--log-format %q: expected json, console or auto", a.log.format)
+		return nil, usagef("--log-format %q: expected json, console or auto; try: sidestep --help", a.log.format)
 	}
 	zerolog.TimeFieldFormat = zerolog.TimeFormatUnixMs
 	log := zerolog.New(out).Level(level).With().Timestamp().Logger()

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 
 	"sidestep/pkg/config"
@@ -60,9 +59,7 @@ func run(ctx context.Context, args []string, stdio IO, registry provider.Registr
 	if err == nil {
 		return a.exit
 	}
-	for line := range strings.SplitSeq(err.Error(), "\n") {
-		fmt.Fprintf(stdio.Err, "sidestep: %s\n", line)
-	}
+	a.complain(err.Error())
 	return exitOf(err)
 }
 

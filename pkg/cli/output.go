@@ -35,6 +35,13 @@ func (a *app) table(rows [][]string) {
 	_ = w.Flush() // stdout is gone: nobody to tell
 }
 
+// complain tells people what is wrong, as every error is told.
+func (a *app) complain(text string) {
+	for line := range strings.SplitSeq(text, "\n") {
+		fmt.Fprintf(a.io.Err, "sidestep: %s\n", line)
+	}
+}
+
 func guardNames() string { return strings.Join(daemon.Guards, ", ") }
 
 // complete offers values for a flag on the command line.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -98,7 +99,7 @@ func (a *app) addZone(cmd *cobra.Command, f *planFlags) {
 func (a *app) plan(ctx context.Context, f planFlags, write bool) error {
 	for _, guard := range f.override {
 		if !slices.Contains(daemon.Guards, guard) {
-			return usagef("--override-guard %q: expected one of %s", guard, guardNames())
+			return usagef("reconcile: --override-guard %q: expected one of %s; try: sidestep reconcile --help", guard, guardNames())
 		}
 	}
 	cfg, err := a.load()
@@ -109,43 +110,62 @@ func (a *app) plan(ctx context.Context, f planFlags, write bool) error {
 	answer, err := a.askOrDo(ctx, cfg, request, write)
 	a.progressDone()
 	if err != nil {
-		return err
+		return orInterrupted(ctx, err, planStopped(write))
 	}
 	a.exit = planExit(answer, f, write)
 	if a.json {
-		return a.printJSON(answer)
+		err = a.printJSON(answer)
+	} else {
+		a.printPlan(answer, write)
 	}
-	a.printPlan(answer, write)
-	return nil
+	if slices.ContainsFunc(answer.Zones, func(z control.ZonePlan) bool { return z.Error != "" }) {
+		err = errors.Join(err, orInterrupted(ctx, ctx.Err(), planStopped(write)))
+	}
+	return err
+}
+
+// planStopped is what became of the work that a signal ended.
+func planStopped(write bool) string {
+	if write {
+		return "what was written stands, nothing is half done; to go on, run it again"
+	}
+	return "nothing was written"
 }
 
 func (a *app) askOrDo(ctx context.Context, cfg *config.Config, request control.PlanRequest, write bool) (control.Plan, error) {
 	client, err := control.Dial(ctx, cfg.Control.Socket)
 	switch {
-	case err == nil && write:
-		a.progress("the daemon on this machine does it")
-		return client.Reconcile(ctx, request)
-	case err == nil:
-		return client.Plan(ctx, request)
-	case !errors.Is(err, control.ErrNoDaemon):
+	case errors.Is(err, control.ErrNoDaemon):
+		return a.once(ctx, cfg, request, write)
+	case err != nil:
 		return control.Plan{}, err
+	case request.TakeOver || request.NoWait:
+		return control.Plan{}, usagef("reconcile: the daemon runs on this machine, and --take-over and --no-wait are for doing without it; stop it, run this again, start it")
 	}
-	return a.once(ctx, cfg, request, write)
+	a.progress("waiting for the daemon on this machine")
+	if write {
+		return client.Reconcile(ctx, request)
+	}
+	return client.Plan(ctx, request)
 }
 
 func (a *app) once(ctx context.Context, cfg *config.Config, request control.PlanRequest, write bool) (control.Plan, error) {
-	log, err := a.logger(true)
-	if err != nil {
-		return control.Plan{}, err
-	}
-	d, err := daemon.New(daemon.Options{
-		Config: cfg, Registry: a.registry, Logger: log, Version: a.version, Once: true, Write: write,
-		TakeOver: request.TakeOver, OnlyAdd: request.NoWait,
-	})
+	d, err := a.oneShot(cfg, daemon.Options{Write: write, TakeOver: request.TakeOver, OnlyAdd: request.NoWait})
 	if err != nil {
 		return control.Plan{}, err
 	}
 	return d.Once(ctx, request, a.progress)
+}
+
+// oneShot makes a daemon that carries one command out and goes.
+func (a *app) oneShot(cfg *config.Config, options daemon.Options) (*daemon.Daemon, error) {
+	log, err := a.logger(true)
+	if err != nil {
+		return nil, err
+	}
+	options.Config, options.Registry, options.Logger, options.Version = cfg, a.registry, log, a.version
+	options.Once = true
+	return daemon.New(options)
 }
 
 // planExit is the exit code of plan and reconcile.
@@ -173,19 +193,42 @@ func (a *app) printPlan(answer control.Plan, write bool) {
 		if write {
 			a.printApplied(z)
 		}
-		if z.Error != "" {
-			fmt.Fprintf(a.io.Err, "sidestep: zone %s: %s\n", z.Zone, z.Error)
+		a.printStops(z)
+	}
+	a.printUndecided(answer.Undecided)
+}
+
+// printStops says what stands between a zone and its wanted state, where the
+// plan itself does not say the next step.
+func (a *app) printStops(z control.ZonePlan) {
+	if z.Error != "" {
+		a.complain(zoneWords(z.Zone, z.Error))
+	}
+	for _, b := range z.Blocked {
+		if slices.Contains(daemon.Guards, b.Guard) && !strings.Contains(b.Detail, "sidestep ") {
+			a.complain("guard " + b.Guard + ": to let the plan pass it once: sidestep reconcile --override-guard " + b.Guard)
 		}
 	}
-	if n := len(answer.Undecided); n > 0 {
-		const shown = 5
-		for _, id := range answer.Undecided[:min(n, shown)] {
-			fmt.Fprintf(a.io.Err, "sidestep: undecided: %s could not be judged; why: sidestep check\n", id)
-		}
-		if n > shown {
-			fmt.Fprintf(a.io.Err, "sidestep: undecided: %d more\n", n-shown)
-		}
+}
+
+// zoneWords begins an error with its zone, unless it names it already.
+func zoneWords(zone, text string) string {
+	if strings.Contains(text, zone) {
+		return text
 	}
+	return "zone " + zone + ": " + text
+}
+
+func (a *app) printUndecided(ids []string) {
+	const most = 5
+	if len(ids) == 0 {
+		return
+	}
+	shown := strings.Join(ids[:min(len(ids), most)], ", ")
+	if more := len(ids) - most; more > 0 {
+		shown += fmt.Sprintf(" and %d more", more)
+	}
+	a.complain("undecided: no verdict on " + shown + "; what the probes see: sidestep check " + ids[0])
 }
 
 func (a *app) printApplied(z control.ZonePlan) {
@@ -198,7 +241,9 @@ func (a *app) printApplied(z control.ZonePlan) {
 		fmt.Fprintf(a.io.Out, "  written: %d, verified %s\n", len(z.Applied), how)
 	case len(z.Applied) > 0:
 		fmt.Fprintf(a.io.Out, "  written: %d, not verified: %s\n", len(z.Applied), z.Detail)
+	case z.Error == "" && !z.InSync && z.Detail != "":
+		fmt.Fprintf(a.io.Out, "  nothing written: %s\n", z.Detail)
 	case z.Error == "" && !z.InSync:
-		fmt.Fprintf(a.io.Out, "  nothing written\n")
+		fmt.Fprintln(a.io.Out, "  nothing written")
 	}
 }

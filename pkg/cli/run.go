@@ -25,7 +25,9 @@ show what it would do. Begin with --read-only for a week.
 
 SIGHUP reads the config again; a config that is wrong is refused, and the one
 before stays in force. SIGTERM and SIGINT finish the call in hand, release the
-stamp and the lock, and end; a second one ends at once, and breaks nothing.`,
+stamp and the lock, and end; a second one ends at once, and breaks nothing.
+
+Exit codes: 0 ended by a signal, 2 usage or config, 1 other failure.`,
 		Example: `  sidestep run --read-only
   sidestep run --config /etc/sidestep/sidestep.yaml --log-format json`,
 		Args: noArguments,

@@ -19,7 +19,10 @@ func (a *app) statusCommand() *cobra.Command {
 		Long: `Show what is up, what the names answer with, and who writes.
 
 It asks the daemon on this machine. NAME shows one name and the targets that it
-rests on. It exits with 0 when the daemon could answer, whatever it said.`,
+rests on.
+
+Exit codes: 0 the daemon answered, whatever it said, 1 no daemon runs here, or
+another failure, 2 usage or config, or no such NAME.`,
 		Example: `  sidestep status
   sidestep status www.example.com
   sidestep status --json | jq '.targets[] | select(.verdict == "down")'`,
@@ -49,7 +52,7 @@ func (a *app) status(ctx context.Context, name string) error {
 	}
 	status, err := client.Status(ctx, name)
 	if err != nil {
-		return err
+		return orInterrupted(ctx, err, "the daemon had not answered")
 	}
 	if a.json {
 		return a.printJSON(status)
@@ -137,7 +140,7 @@ func (a *app) printRecords(records []control.Record) {
 }
 
 func (a *app) printTargets(targets []control.Target, now time.Time) {
-	rows := [][]string{{"TARGET", "VERDICT", "FOR", "ROW", "LAST"}}
+	rows := [][]string{{"TARGET", "VERDICT", "FOR", "IN A ROW", "LAST"}}
 	for _, t := range targets {
 		row := fmt.Sprintf("%d passes", t.Passes)
 		if t.Fails > 0 {

@@ -3,7 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
-	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -19,6 +19,17 @@ type validation struct {
 	Errors   []string              `json:"errors"`
 	Warnings []string              `json:"warnings"`
 	Zones    []daemon.ZoneValidity `json:"zones"`
+}
+
+// silent counts the zones that could not be listed.
+func (v validation) silent() int {
+	n := 0
+	for _, z := range v.Zones {
+		if z.Error != "" {
+			n++
+		}
+	}
+	return n
 }
 
 func (a *app) validateCommand() *cobra.Command {
@@ -47,11 +58,12 @@ Exit codes: 0 right, 2 wrong, 5 a provider did not answer as it should.`,
 }
 
 func (a *app) validate(ctx context.Context, online bool) error {
+	answer := validation{Errors: []string{}, Warnings: []string{}, Zones: []daemon.ZoneValidity{}}
 	path, err := config.Find(a.environment)
 	if err != nil {
-		return &usageError{err}
+		return a.invalid(answer, err)
 	}
-	answer := validation{Config: path, Errors: []string{}, Warnings: []string{}, Zones: []daemon.ZoneValidity{}}
+	answer.Config = path
 	cfg, err := a.read(path)
 	if err != nil {
 		return a.invalid(answer, err)
@@ -65,12 +77,16 @@ func (a *app) validate(ctx context.Context, online bool) error {
 		return err
 	}
 	a.progress("asking the providers")
-	answer.Zones, err = daemon.Validate(ctx, cfg, a.registry, online, log)
+	zones, err := daemon.Validate(ctx, cfg, a.registry, online, log)
 	a.progressDone()
-	if err != nil {
+	switch {
+	case ctx.Err() != nil:
+		return orInterrupted(ctx, ctx.Err(), "not every zone was listed")
+	case err != nil:
 		return a.invalid(answer, err)
 	}
-	if slices.ContainsFunc(answer.Zones, func(z daemon.ZoneValidity) bool { return z.Error != "" }) {
+	answer.Zones = zones
+	if answer.silent() > 0 {
 		a.exit = control.ExitProvider
 	}
 	if a.json {
@@ -87,21 +103,9 @@ func (a *app) invalid(answer validation, err error) error {
 		return &usageError{err}
 	}
 	answer.Valid = false
-	answer.Errors = errorLines(err)
+	answer.Errors = strings.Split(err.Error(), "\n") // one a line
 	a.exit = control.ExitUsage
 	return a.printJSON(answer)
-}
-
-func errorLines(err error) []string {
-	bad, ok := err.(config.Errors) //nolint:errorlint // Load returns it unwrapped
-	if !ok {
-		return []string{err.Error()}
-	}
-	var lines []string
-	for _, e := range bad {
-		lines = append(lines, e.Error())
-	}
-	return lines
 }
 
 func (a *app) printValidation(answer validation, online bool) {
@@ -114,8 +118,12 @@ func (a *app) printValidation(answer validation, online bool) {
 			fmt.Fprintf(a.io.Out, "zone %s: listed, %d records\n", z.Zone, z.Records)
 		}
 		if z.Error != "" {
-			fmt.Fprintf(a.io.Err, "sidestep: zone %s: %s\n", z.Zone, z.Error)
+			a.complain(zoneWords(z.Zone, z.Error))
 		}
+	}
+	if n := answer.silent(); n > 0 {
+		fmt.Fprintf(a.io.Out, "%s: valid, but %d of %d zones could not be listed\n", answer.Config, n, len(answer.Zones))
+		return
 	}
 	fmt.Fprintf(a.io.Out, "%s: valid\n", answer.Config)
 }
