@@ -20,15 +20,16 @@ const freshStamp = time.Hour
 const claimAttempts = 3
 
 // hold makes sure that this process may write: that it leads, and where the
-// provider compares and swaps, that the zone's one stamp is its own. Then
-// nothing is in doubt, since the next call makes all older ones refused.
+// adapter keeps a stamp, that the zone's one stamp is its own. If the provider
+// compares it, nothing is in doubt then, since the next call makes all older
+// ones refused.
 func (r *round) hold(ctx context.Context) error {
 	promises := r.zone.Adapter.Promises()
 	if err := r.gate(promises.Call)(); err != nil {
 		return err
 	}
 	fencer, ok := r.zone.Adapter.(provider.Fencer)
-	if !ok || !promises.Fenced {
+	if !ok {
 		return nil
 	}
 	for attempt := 0; !r.holds(); attempt++ {
@@ -44,6 +45,9 @@ func (r *round) hold(ctx context.Context) error {
 		if err := r.plan(ctx); err != nil {
 			return err
 		}
+	}
+	if !promises.Fenced {
+		return nil // it was found out not to compare
 	}
 	r.doubt.clear()
 	return r.prove(ctx, fencer)
@@ -161,7 +165,7 @@ func nonce() string {
 // release replaces a stamp of this process by one that is nobody's.
 func (w *worker) release(ctx context.Context) error {
 	fencer, ok := w.zone.Adapter.(provider.Fencer)
-	if !ok || !fencer.Promises().Fenced || len(w.mine) == 0 {
+	if !ok || len(w.mine) == 0 {
 		return nil
 	}
 	snapshot, err := w.list(ctx)

@@ -3,6 +3,7 @@ package reconcile
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"sidestep/pkg/plan"
@@ -157,10 +158,12 @@ func swaps(away []plan.Change) bool {
 	return slices.ContainsFunc(away, func(c plan.Change) bool { return c.Action == record.Swap })
 }
 
+// changesOf are the changes as an adapter gets them: sorted by value.
 func changesOf(list []plan.Change) []record.Change {
 	changes := make([]record.Change, len(list))
 	for i, c := range list {
 		changes[i] = c.Change
 	}
+	slices.SortFunc(changes, func(a, b record.Change) int { return strings.Compare(a.Value, b.Value) })
 	return changes
 }

@@ -164,6 +164,11 @@ func (s scene) tolerated() (list []memory.Tolerance) {
 	if !s.class.Fenced() && s.class != memory.Whole && (s.nodes > 1 || s.hands) {
 		list = append(list, memory.Emptied, memory.Overwritten)
 	}
+	if !s.class.Fenced() && s.empty {
+		// A set that was emptied on purpose gets a value back at once, although an
+		// older call may still take that value out.
+		list = append(list, memory.Emptied)
+	}
 	if s.hands && s.class == memory.Prerequisites {
 		list = append(list, memory.Overwritten) // a TTL, after three refusals in a row
 	}

@@ -104,7 +104,7 @@ func (r *round) deliver(ctx context.Context, s plan.Set, next step) error {
 		Survivors: next.survivors, Empty: s.Wanted.Empty,
 		Loose: r.refused[s.Key()] >= looseAfter, Gate: r.gate(promises.Call),
 	}
-	if promises.Fenced {
+	if _, stamped := r.zone.Adapter.(provider.Fencer); stamped {
 		call.Next = r.stamp()
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), promises.Call)
