@@ -33,6 +33,7 @@ func (d *Daemon) Once(ctx context.Context, request control.PlanRequest, progress
 	var answer control.Plan
 	err = d.session(ctx, progress, func(ctx context.Context) error {
 		d.rounds(ctx, zones, progress)
+		progress("listing and comparing %d zones", len(zones))
 		var err error
 		if d.options.Write {
 			answer, err = d.Reconcile(ctx, request)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 
 	"sidestep/pkg/engine"
 	"sidestep/pkg/store"
@@ -13,6 +14,9 @@ import (
 // be read is never fatal: the engine then begins anew, and when overrides may
 // have been lost, resumes nothing before a person looked.
 func (d *Daemon) openStore() error {
+	if _, err := os.Stat(d.config.State.Dir); !d.options.Write && errors.Is(err, os.ErrNotExist) {
+		return nil // to look makes no directory
+	}
 	s, loaded, err := store.Open(d.config.State.Dir, store.Options{
 		Logger: d.log, Now: d.clock.Wall, MaxAge: d.config.State.MaxAge,
 	})
