@@ -17,6 +17,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rogpeppe/go-internal/testscript"
+
 	"sidestep/pkg/control"
 	"sidestep/pkg/lab"
 	"sidestep/pkg/observe"
@@ -42,12 +44,18 @@ var builtBinary = sync.OnceValues(func() (string, error) {
 	return path, nil
 })
 
-func TestMain(m *testing.M) {
-	code := m.Run()
+// TestMain lets the test binary be the command sidestep for the scripts.
+func TestMain(m *testing.M) { testscript.Main(suite{m}, map[string]func(){"sidestep": main}) }
+
+// suite is all the tests. What they built goes with them.
+type suite struct{ *testing.M }
+
+func (s suite) Run() int {
+	code := s.M.Run()
 	if path, err := builtBinary(); err == nil {
 		_ = os.RemoveAll(filepath.Dir(path))
 	}
-	os.Exit(code)
+	return code
 }
 
 // world is a real name server with the zone example.com, two web servers, and a

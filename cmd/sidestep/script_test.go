@@ -1,0 +1,258 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"sidestep/pkg/control"
+	"sidestep/pkg/lab"
+)
+
+var update = flag.Bool("update", false, "rewrite what the scripts in testdata/script expect; read the diff")
+
+// TestScripts plays the scripts in testdata/script: each is a user at a
+// terminal, with the commands of testscript and those of scriptCommands.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		Setup:               setUpScript,
+		Cmds:                scriptCommands,
+		UpdateScripts:       *update,
+		RequireUniqueNames:  true,
+		RequireExplicitExec: true,
+	})
+}
+
+// scriptCommands are what the scripts say beside the commands of testscript.
+var scriptCommands = map[string]func(*testscript.TestScript, bool, []string){
+	// exits CODE COMMAND...  runs a command, which has to exit with CODE.
+	"exits": scriptExits,
+	// lab N  starts web servers at $IP1 to $IPN, port $PORT.
+	"lab": scriptLab,
+	// break N MODE, mend N  breaks and mends one of them.
+	"break": scriptBreak,
+	"mend":  scriptMend,
+	// fill FILE...  puts the environment into files: @NAME@ is $NAME.
+	"fill": scriptFill,
+	// waitup N  waits until the daemon at $SOCKET leads and judges N targets up.
+	"waitup": scriptWaitUp,
+	// waitprobe N  waits until the Nth web server was asked.
+	"waitprobe": scriptWaitProbe,
+	// isjson FILE  is one JSON value and nothing else; with a shape's name it
+	// has that shape, with something in every list.
+	"isjson": scriptIsJSON,
+	// nowhere TEXT FILE...  looks for TEXT in files and below directories.
+	"nowhere": scriptNowhere,
+	// pick NAME REGEXP FILE  sets $NAME to the first group of what matches.
+	"pick": scriptPick,
+}
+
+// backendsKey is where a script keeps its web servers.
+type backendsKey struct{}
+
+func setUpScript(env *testscript.Env) error {
+	env.Values[backendsKey{}] = &[]*lab.Backend{}
+	// The scripts' directories are short enough for a socket.
+	env.Setenv("SOCKET", filepath.Join(env.WorkDir, "c.sock"))
+	port, err := lab.FreePort("127.0.0.1")
+	if err != nil {
+		return err
+	}
+	env.Setenv("FREEPORT", strconv.Itoa(port))
+	env.Setenv("SIDESTEP_CONFIG", "sidestep.yaml")
+	return nil
+}
+
+func backendsOf(ts *testscript.TestScript) *[]*lab.Backend {
+	list, is := ts.Value(backendsKey{}).(*[]*lab.Backend)
+	if !is {
+		ts.Fatalf("the script has no place for web servers")
+	}
+	return list
+}
+
+func needArgs(ts *testscript.TestScript, neg bool, args []string, least int, usage string) {
+	if neg || len(args) < least {
+		ts.Fatalf("usage: %s", usage)
+	}
+}
+
+func scriptExits(ts *testscript.TestScript, neg bool, args []string) {
+	needArgs(ts, neg, args, 2, "exits CODE COMMAND...")
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	err = ts.Exec(args[1], args[2:]...)
+	got := 0
+	if exit, is := errors.AsType[*exec.ExitError](err); is {
+		got = exit.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if got != want {
+		ts.Fatalf("%s exited with %d, want %d", strings.Join(args[1:], " "), got, want)
+	}
+}
+
+func scriptLab(ts *testscript.TestScript, neg bool, args []string) {
+	needArgs(ts, neg, args, 1, "lab N")
+	n, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	addrs, err := lab.FreeAddrs(n)
+	ts.Check(err)
+	list := backendsOf(ts)
+	for i, addr := range addrs {
+		b := lab.NewBackend(fmt.Sprintf("b%d", i+1), addr)
+		ts.Check(b.Start())
+		ts.Defer(func() { _ = b.Close() })
+		*list = append(*list, b)
+		host, port, err := net.SplitHostPort(addr)
+		ts.Check(err)
+		ts.Setenv(fmt.Sprintf("IP%d", i+1), host)
+		ts.Setenv("PORT", port)
+	}
+}
+
+func backendOf(ts *testscript.TestScript, number string) *lab.Backend {
+	n, err := strconv.Atoi(number)
+	ts.Check(err)
+	list := *backendsOf(ts)
+	if n < 1 || n > len(list) {
+		ts.Fatalf("there are %d web servers, not %d", len(list), n)
+	}
+	return list[n-1]
+}
+
+func scriptBreak(ts *testscript.TestScript, neg bool, args []string) {
+	needArgs(ts, neg, args, 2, "break N MODE")
+	mode, err := lab.ParseMode(args[1])
+	ts.Check(err)
+	ts.Check(backendOf(ts, args[0]).Break(mode))
+}
+
+func scriptMend(ts *testscript.TestScript, neg bool, args []string) {
+	needArgs(ts, neg, args, 1, "mend N")
+	ts.Check(backendOf(ts, args[0]).Mend())
+}
+
+var placeholder = regexp.MustCompile(`@[A-Z][A-Z0-9]*@`)
+
+func scriptFill(ts *testscript.TestScript, neg bool, args []string) {
+	needArgs(ts, neg, args, 1, "fill FILE...")
+	for _, file := range args {
+		text := placeholder.ReplaceAllStringFunc(ts.ReadFile(file), func(name string) string {
+			value := ts.Getenv(strings.Trim(name, "@"))
+			if value == "" {
+				ts.Fatalf("%s: %s is not set", file, name)
+			}
+			return value
+		})
+		ts.Check(os.WriteFile(ts.MkAbs(file), []byte(text), 0o600))
+	}
+}
+
+// eventually waits until a condition holds.
+func eventually(ts *testscript.TestScript, what string, holds func() bool) {
+	for end := time.Now().Add(patience); !holds(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			ts.Fatalf("waited %s for %s", patience, what)
+		}
+	}
+}
+
+func scriptWaitUp(ts *testscript.TestScript, neg bool, args []string) {
+	needArgs(ts, neg, args, 1, "waitup N")
+	n, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	socket := ts.Getenv("SOCKET")
+	eventually(ts, args[0]+" targets to be up", func() bool {
+		client, err := control.Dial(context.Background(), socket)
+		if err != nil {
+			return false
+		}
+		status, err := client.Status(context.Background(), "")
+		if err != nil || status.Leader.State != "leader" || !status.Zones[0].Listed {
+			return false
+		}
+		verdicts := map[string]int{}
+		for _, t := range status.Targets {
+			verdicts[t.Verdict]++
+		}
+		return verdicts["up"] == n && verdicts["unknown"] == 0
+	})
+}
+
+func scriptWaitProbe(ts *testscript.TestScript, neg bool, args []string) {
+	needArgs(ts, neg, args, 1, "waitprobe N")
+	b := backendOf(ts, args[0])
+	before := b.Requests()
+	eventually(ts, "a request to web server "+args[0], func() bool { return b.Requests() > before })
+}
+
+func scriptIsJSON(ts *testscript.TestScript, neg bool, args []string) {
+	needArgs(ts, neg, args, 1, "isjson FILE [SHAPE]")
+	decoder := json.NewDecoder(strings.NewReader(ts.ReadFile(args[0])))
+	var value any
+	if err := decoder.Decode(&value); err != nil {
+		ts.Fatalf("%s is not JSON: %v", args[0], err)
+	}
+	if err := decoder.Decode(new(any)); !errors.Is(err, io.EOF) {
+		ts.Fatalf("%s holds more than one JSON value: %v", args[0], err)
+	}
+	if len(args) == 1 {
+		return
+	}
+	shape, known := shapes[args[1]]
+	if !known {
+		ts.Fatalf("no shape %q", args[1])
+	}
+	for _, wrong := range misfits(args[1], shape, value) {
+		ts.Logf("%s", wrong)
+		defer ts.Fatalf("%s has not the shape %s", args[0], args[1])
+	}
+}
+
+func scriptNowhere(ts *testscript.TestScript, neg bool, args []string) {
+	needArgs(ts, neg, args, 2, "nowhere TEXT FILE...")
+	for _, file := range args[1:] {
+		if file == "stdout" || file == "stderr" {
+			if strings.Contains(ts.ReadFile(file), args[0]) {
+				ts.Fatalf("%s holds %q", file, args[0])
+			}
+			continue
+		}
+		ts.Check(filepath.WalkDir(ts.MkAbs(file), func(path string, entry os.DirEntry, err error) error {
+			if err != nil || !entry.Type().IsRegular() {
+				return err
+			}
+			data, err := os.ReadFile(path)
+			if err == nil && strings.Contains(string(data), args[0]) {
+				err = fmt.Errorf("%s holds %q", path, args[0])
+			}
+			return err
+		}))
+	}
+}
+
+func scriptPick(ts *testscript.TestScript, neg bool, args []string) {
+	needArgs(ts, neg, args, 3, "pick NAME REGEXP FILE")
+	match := regexp.MustCompile(args[1]).FindStringSubmatch(ts.ReadFile(args[2]))
+	if len(match) < 2 {
+		ts.Fatalf("nothing in %s matches %q", args[2], args[1])
+	}
+	ts.Setenv(args[0], match[1])
+}

@@ -1,0 +1,212 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A shape says what a JSON value has to be like. The stable fields of the
+// answers are written down here by hand, apart from the code that makes them:
+// fields may be added to an answer, and those that are here keep their names.
+type shape any
+
+type (
+	object  map[string]shape     // these fields at least
+	list    struct{ of shape }   // of at least one
+	none    struct{ why string } // an empty list, or null, in this version
+	maybe   struct{ of shape }   // or null
+	empty   struct{ of shape }   // or an empty text
+	any0    struct{}             // a list of texts, which may be empty
+	text    struct{}
+	boolean struct{}
+	number  struct{}
+	name    struct{} // absolute, lower case, with the final dot
+	moment  struct{} // RFC 3339
+	numbers struct{} // a mapping to numbers
+	word    []string // one of these
+)
+
+var (
+	changeShape = object{
+		"action": word{"create", "pause", "resume", "swap", "weight", "ttl"},
+		"name":   name{}, "type": text{}, "variant": empty{text{}}, "value": text{}, "reason": text{},
+	}
+	blockedShape = object{"guard": text{}, "detail": text{}}
+	zoneShape    = object{
+		"zone": name{}, "in_sync": boolean{}, "checksum": text{},
+		"changes": list{changeShape}, "blocked": list{blockedShape},
+	}
+)
+
+// shapes are the answers of the commands with --json.
+var shapes = map[string]shape{
+	"plan": object{"zones": list{zoneShape}},
+	"reconcile": object{"zones": list{object{
+		"zone": name{}, "in_sync": boolean{}, "checksum": text{}, "changes": list{changeShape}, "blocked": any0{},
+		"applied": list{changeShape}, "verified": boolean{},
+	}}},
+	"status": object{
+		"node": text{},
+		"leader": object{
+			"state":  word{"leader", "standby", "none", "two-writers"},
+			"holder": text{}, "until": maybe{moment{}},
+		},
+		"frozen": none{"this version cannot be frozen"},
+		"zones": list{object{
+			"zone": name{}, "provider": text{}, "pause": word{"native", "rename", "parked"},
+			"atomic": boolean{}, "fenced": boolean{}, "open_calls": number{}, "error": empty{text{}},
+		}},
+		"records": list{object{
+			"name": name{}, "type": text{}, "variant": empty{text{}}, "policy": word{"all", "priority", "weighted"},
+			"live": list{text{}}, "paused": list{text{}}, "wanted": list{text{}}, "held": list{text{}}, "foreign": list{text{}},
+			"weights": numbers{}, "reason": text{},
+			"answers": list{object{
+				"value": text{}, "site": none{"this version has no sites"}, "state": word{"live", "paused", "missing"},
+				"verdict": word{"up", "down", "unknown"}, "usable": boolean{}, "override": none{"this version has no overrides"},
+			}},
+		}},
+		"targets": list{object{
+			"id": text{}, "check": text{}, "address": text{}, "verdict": word{"up", "down", "unknown"},
+			"phase": empty{text{}}, "cause": empty{text{}}, "since": moment{}, "passes": number{}, "fails": number{},
+			"cooldown": object{"state": word{"eligible", "cooling", "probing", "disabled"}, "until": maybe{moment{}}, "attempts": number{}},
+		}},
+		"sites":     none{"this version has no sites"},
+		"overrides": none{"this version has no overrides"},
+		"writes":    list{object{"at": moment{}, "zone": name{}, "name": name{}, "type": text{}, "value": text{}, "action": text{}, "error": empty{text{}}}},
+		"config":    object{"file": text{}, "loaded": moment{}, "error": empty{text{}}},
+	},
+	"check": object{"results": list{object{
+		"target": text{}, "check": text{}, "address": text{}, "source": empty{text{}},
+		"result": word{"pass", "fail", "unknown"}, "phase": empty{text{}}, "cause": empty{text{}}, "detail": empty{text{}},
+		"latency_ms": number{},
+	}}},
+	"validate": object{
+		"config": text{}, "valid": boolean{}, "errors": any0{}, "warnings": list{text{}},
+		"zones": list{object{
+			"zone": name{}, "provider": text{}, "pause": text{}, "atomic": boolean{}, "fenced": boolean{},
+			"records": number{}, "words": text{}, "error": empty{text{}},
+		}},
+	},
+	"approve": object{"approved": text{}},
+	"version": object{"version": text{}, "go": text{}, "system": text{}},
+}
+
+// misfits lists where a value is not as its shape wants it. An element of a
+// list has to fit, and every list needs one, in some element of the list above.
+func misfits(at string, s shape, value any) []string {
+	wrong := func(format string, args ...any) []string {
+		return []string{at + ": " + fmt.Sprintf(format, args...)}
+	}
+	switch s := s.(type) {
+	case object:
+		return misfitFields(at, s, value)
+	case list:
+		return misfitElements(at, s, value)
+	case none:
+		if elements, isList := value.([]any); value != nil && value != "" && (!isList || len(elements) > 0) {
+			return wrong("%v, but %s", value, s.why)
+		}
+	case maybe:
+		if value != nil {
+			return misfits(at, s.of, value)
+		}
+	case empty:
+		if value != "" {
+			return misfits(at, s.of, value)
+		}
+	case any0:
+		if elements, isList := value.([]any); !isList || len(elements) > 0 && elements[0] == nil {
+			return wrong("%v is not a list", value)
+		}
+	case numbers:
+		if _, isObject := value.(map[string]any); !isObject {
+			return wrong("%v is not an object", value)
+		}
+	case boolean:
+		if _, is := value.(bool); !is {
+			return wrong("%v is not true or false", value)
+		}
+	case number:
+		if _, is := value.(float64); !is {
+			return wrong("%v is not a number", value)
+		}
+	default:
+		if complaint := misfitText(s, value); complaint != "" {
+			return wrong("%v %s", value, complaint)
+		}
+	}
+	return nil
+}
+
+func misfitText(s shape, value any) string {
+	t, is := value.(string)
+	if !is || t == "" {
+		return "is not a text, or an empty one"
+	}
+	switch s := s.(type) {
+	case name:
+		if t != strings.ToLower(t) || !strings.HasSuffix(t, ".") {
+			return "is not absolute and lower case, with the final dot"
+		}
+	case moment:
+		at, err := time.Parse(time.RFC3339, t)
+		if err != nil || time.Since(at) > time.Hour || time.Until(at) > time.Hour {
+			return fmt.Sprintf("is not the time of this test in RFC 3339: %v", err)
+		}
+	case word:
+		if !slices.Contains(s, t) {
+			return fmt.Sprintf("is none of %q", []string(s))
+		}
+	}
+	return ""
+}
+
+func misfitFields(at string, s object, value any) (wrong []string) {
+	fields, is := value.(map[string]any)
+	if !is {
+		return []string{fmt.Sprintf("%s: %v is not an object", at, value)}
+	}
+	for _, key := range slices.Sorted(maps.Keys(s)) {
+		got, there := fields[key]
+		if !there {
+			wrong = append(wrong, fmt.Sprintf("%s: no field %q", at, key))
+			continue
+		}
+		wrong = append(wrong, misfits(at+"."+key, s[key], got)...)
+	}
+	return wrong
+}
+
+// misfitElements checks every element. A list inside that is empty in one
+// element is made up for by another element in which it is not.
+func misfitElements(at string, s list, value any) []string {
+	elements, is := value.([]any)
+	if !is {
+		return []string{fmt.Sprintf("%s: %v is not a list", at, value)}
+	}
+	if len(elements) == 0 {
+		return []string{at + ": " + nothingIn}
+	}
+	var wrong []string
+	hollow := map[string]int{}
+	for i, element := range elements {
+		for _, w := range misfits(at+"[]", s.of, element) {
+			if strings.HasSuffix(w, nothingIn) {
+				hollow[w]++
+				continue
+			}
+			wrong = append(wrong, fmt.Sprintf("element %d: %s", i, w))
+		}
+	}
+	for w, times := range hollow {
+		if times == len(elements) {
+			wrong = append(wrong, w)
+		}
+	}
+	return wrong
+}
+
+const nothingIn = "an empty list proves nothing"
