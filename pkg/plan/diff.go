@@ -36,12 +36,7 @@ func Diff(wanted []steer.Wanted, zone Zone) Plan {
 	return p
 }
 
-func byKey(a, b steer.Wanted) int {
-	if a.Spec.Key == b.Spec.Key {
-		return 0
-	}
-	return a.Spec.Key.Compare(b.Spec.Key)
-}
+func byKey(a, b steer.Wanted) int { return a.Spec.Key.Compare(b.Spec.Key) }
 
 func (s *Set) diff() {
 	s.sort()

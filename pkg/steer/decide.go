@@ -61,14 +61,14 @@ func decide(in Input, seen record.Set, stepOver bool) Wanted {
 	if stepOver {
 		d.stepOver()
 	}
-	switch working := d.count(place.working); {
+	switch working := d.count((*place).working); {
 	case working == 0:
 		d.allDown()
 	case in.Spec.Policy == Priority:
 		d.priority()
 		d.wanted.Reason = "priority: " + d.chosen() + " of " + strconv.Itoa(len(in.Spec.Answers)) + ", " + strconv.Itoa(working) + " working"
 	default:
-		d.choose(place.working)
+		d.choose((*place).working)
 		d.wanted.Reason = d.allReason()
 	}
 	d.keepMinLive()
@@ -136,18 +136,18 @@ func (d *decision) stepOver() {
 
 // working reports whether an answer can carry the name: it is usable, or live
 // and not known to be unusable.
-func (p place) working() bool {
+func (p *place) working() bool {
 	return !p.over && (p.usable == Yes || p.usable == NotKnown && p.isLive)
 }
 
-func (p place) usableLive() bool { return p.usable == Yes && p.isLive }
-func (p place) unknown() bool    { return p.usable == NotKnown && p.isLive }
-func (p place) isChosen() bool   { return p.chosen }
+func (p *place) usableLive() bool { return p.usable == Yes && p.isLive }
+func (p *place) unknown() bool    { return p.usable == NotKnown && p.isLive }
+func (p *place) isChosen() bool   { return p.chosen }
 
-func (d *decision) count(which func(place) bool) int {
+func (d *decision) count(which func(*place) bool) int {
 	n := 0
-	for _, p := range d.places {
-		if which(p) {
+	for i := range d.places {
+		if which(&d.places[i]) {
 			n++
 		}
 	}
@@ -156,10 +156,10 @@ func (d *decision) count(which func(place) bool) int {
 
 // choose takes every value of which something holds, and reports whether there
 // was one.
-func (d *decision) choose(which func(place) bool) bool {
+func (d *decision) choose(which func(*place) bool) bool {
 	found := false
 	for i := range d.places {
-		if which(d.places[i]) {
+		if which(&d.places[i]) {
 			d.places[i].chosen, found = true, true
 		}
 	}
@@ -168,9 +168,9 @@ func (d *decision) choose(which func(place) bool) bool {
 
 func (d *decision) allReason() string {
 	answers := len(d.in.Spec.Answers)
-	usable := d.count(func(p place) bool { return p.chosen && p.usable == Yes })
+	usable := d.count(func(p *place) bool { return p.chosen && p.usable == Yes })
 	reason := "all: " + strconv.Itoa(usable) + " of " + strconv.Itoa(answers) + " usable"
-	if n := d.count(place.unknown); n > 0 {
+	if n := d.count((*place).unknown); n > 0 {
 		reason += ", " + strconv.Itoa(n) + " not judged and kept"
 	}
 	return reason
@@ -211,21 +211,23 @@ func (d *decision) allDown() {
 	done := false
 	switch d.in.Spec.OnAllDown {
 	case Fallback:
-		done = d.takeAll(func(p place) bool { return p.spare && !p.over }, "needed because nothing is usable", "the fallback list")
+		done = d.takeAll(func(p *place) bool { return p.spare && !p.over }, "needed because nothing is usable", "the fallback list")
 	case Open:
-		done = d.takeAll(func(p place) bool { return !p.spare && !p.over },
+		// One that is not judged stays out: it would count as working, and the others
+		// would give way to it.
+		done = d.takeAll(func(p *place) bool { return !p.spare && !p.over && p.usable != NotKnown },
 			"answered with because nothing is usable", "on_all_down opens every answer")
 	case None:
 		done = d.empty()
 	case Keep:
 	}
 	if !done {
-		d.takeAll(func(p place) bool { return p.isLive }, "kept because nothing is usable", "the last live set is kept")
+		d.takeAll(func(p *place) bool { return p.isLive }, "kept because nothing is usable", "the last live set is kept")
 	}
 }
 
 // takeAll chooses every value of which something holds; false when there is none.
-func (d *decision) takeAll(which func(place) bool, note, reason string) bool {
+func (d *decision) takeAll(which func(*place) bool, note, reason string) bool {
 	d.wanted.Reason = "nothing is usable: " + reason
 	if !d.choose(which) {
 		return false
@@ -242,7 +244,7 @@ func (d *decision) takeAll(which func(place) bool, note, reason string) bool {
 // a person: neither is down, and an emptied name cannot be taken back from
 // caches.
 func (d *decision) empty() bool {
-	if d.count(func(p place) bool { return p.usable != No }) > 0 {
+	if d.count(func(p *place) bool { return p.usable != No }) > 0 {
 		return false
 	}
 	d.wanted.Empty = true
@@ -257,7 +259,7 @@ func (d *decision) keepMinLive() {
 	if d.wanted.Empty {
 		return
 	}
-	for missing := d.in.Spec.MinLive - d.count(place.isChosen); missing > 0; missing-- {
+	for missing := d.in.Spec.MinLive - d.count((*place).isChosen); missing > 0; missing-- {
 		last := -1
 		for i, p := range d.places {
 			if p.isLive && !p.spare && !p.chosen && (last < 0 || d.in.Judged[i].Since > d.in.Judged[last].Since) {

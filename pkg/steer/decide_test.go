@@ -95,6 +95,8 @@ func TestDecide(t *testing.T) {
 		{"fallback, and min_live", with(fallback, func(s *steer.Spec) { s.MinLive = 2 }), "Nl Nl fm", "2 3", "nothing is usable: the fallback list"},
 		{"open", open, "Nl Np Nm", "1 2 3", "nothing is usable: on_all_down opens every answer"},
 		{"open but for what is held", open, "Nl Nh Np", "1 3", "nothing is usable: on_all_down opens every answer"},
+		{"open but for what is not judged", open, "Nl ?p Np", "1 3", "nothing is usable: on_all_down opens every answer"},
+		{"open, and nothing is judged", open, "?p ?m", "", "nothing is usable: the last live set is kept"},
 		{"open, and all is held", open, "Nh Nh", "", "nothing is usable: the last live set is kept"},
 		{"none", none, "Nl Nl", "", "nothing is usable: on_all_down: none empties the set"},
 		{"none, but one is not judged", none, "Nl ?p", "1", "nothing is usable: the last live set is kept"},

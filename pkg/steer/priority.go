@@ -7,7 +7,7 @@ import "fmt"
 // live takes a free place at once; where there is none it displaces a usable
 // live one of lower rank, once its failback is due.
 func (d *decision) priority() {
-	d.choose(place.unknown)
+	d.choose((*place).unknown)
 	room := d.in.Spec.MaxLive
 	for i := range d.places {
 		if p := &d.places[i]; p.usableLive() && room > 0 {
@@ -30,7 +30,7 @@ func (d *decision) priority() {
 // enter chooses a usable answer that is not live yet, if there is a place for
 // it, and otherwise notes what it waits for.
 func (d *decision) enter(i int) {
-	if d.count(place.isChosen) < d.in.Spec.MaxLive {
+	if d.count((*place).isChosen) < d.in.Spec.MaxLive {
 		d.places[i].chosen = true
 		return
 	}

@@ -88,7 +88,7 @@ func keepsNotKnown(s scene, w steer.Wanted) string {
 		if s.isLive(value) && !wanted {
 			return value + " is taken out"
 		}
-		if !s.isLive(value) && wanted && s.in.Spec.OnAllDown != steer.Open {
+		if !s.isLive(value) && wanted {
 			return value + " is put in"
 		}
 	}

@@ -23,7 +23,7 @@ type OnAllDown string
 const (
 	Keep     OnAllDown = "keep"     // the last live set
 	Fallback OnAllDown = "fallback" // the fallback list
-	Open     OnAllDown = "open"     // every answer of the config
+	Open     OnAllDown = "open"     // every answer of the config that was judged
 	None     OnAllDown = "none"     // nothing: the one way to an empty set
 )
 

@@ -1,0 +1,47 @@
+package plan_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sidestep/pkg/plan"
+	"sidestep/pkg/steer"
+)
+
+// TestLines is what people see of a plan: every action, a reason for each, and
+// the refusals of the guards at the end.
+func TestLines(t *testing.T) {
+	web, api, alias := spec("www", 5), spec("api", 2), aliases("cdn", 2)
+	web.TTL = 30 * time.Second
+	api.Policy, api.MaxLive, api.AskFirst = steer.Priority, 1, true
+	z := zone(
+		seen(web.Key, "192.0.2.1 live 30s", "192.0.2.2 paused", "192.0.2.4 live 5m", "192.0.2.5 held", "198.51.100.7 live"),
+		seen(api.Key, "192.0.2.1 live", "192.0.2.2 live"),
+		seen(alias.Key, "a.example.net. live"),
+	)
+	p := diff(z, judge(web, "NYYYY"), judge(api, "YY"), judge(alias, "NY"))
+	p.Check(plan.Limits{}, z)
+	want := `zone example.com.: 6 to change, plan ` + p.Checksum() + `
+  - api.example.com. A pause 192.0.2.2 [stopped by guard adopt]  (web@192.0.2.2 up; lower in rank than what is live)
+  ~ cdn.example.com. CNAME swap b.example.net.  (in place of a.example.net.: web@192.0.2.1 down: connect/refused)
+  + www.example.com. A create 192.0.2.3  (web@192.0.2.3 up)
+  + www.example.com. A resume 192.0.2.2  (web@192.0.2.2 up)
+  - www.example.com. A pause 192.0.2.1  (web@192.0.2.1 down: connect/refused)
+  ~ www.example.com. A ttl 192.0.2.4  (the TTL is 300s, the config says 30s)
+  blocked by guard adopt: the first plan for api.example.com. A takes out 192.0.2.2, which is usable; if that is meant: sidestep approve api.example.com
+  blocked by guard held: 192.0.2.5 at www.example.com. A was paused by somebody else; to resume it: sidestep approve 192.0.2.5
+`
+	if diff := cmp.Diff(want, p.String()); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestLinesInSync(t *testing.T) {
+	s := spec("www", 1)
+	p := diff(zone(seen(s.Key, "192.0.2.1 live")), judge(s, "Y"))
+	if got, want := p.String(), "zone example.com.: in sync, nothing to change\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
