@@ -81,7 +81,7 @@ func (d *Daemon) reportFailed(r reconcile.Report) {
 	switch {
 	case errors.Is(r.Err, reconcile.ErrGaveWay), errors.Is(r.Err, context.Canceled):
 		return
-	case errors.Is(r.Err, reconcile.ErrNotLeader):
+	case errors.Is(r.Err, reconcile.ErrNotLeader) && !d.leader.leads():
 		d.log.Debug("nothing written: this node may not", "zone", string(r.Zone), "reason", r.Err)
 		return
 	}

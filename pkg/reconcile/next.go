@@ -103,25 +103,25 @@ func addFrom(key record.Key, c plan.Change, promises provider.Promises, doubt *d
 // against it. A swap has no survivor, so it waits until no older call is open:
 // one that came later would write over the new value, of which there is no copy.
 func awayStep(s plan.Set, add, away []plan.Change, promises provider.Promises, doubt *doubts, now time.Duration) step {
-	if at := doubt.setListed(s.Key()); now < at {
-		return step{wait: at, why: "the last write may not be in the list yet"}
-	}
 	next := step{add: add, away: away, survivors: survivors(s, doubt, now)}
 	if promises.OneByOne {
 		next.away = away[:1]
 	}
-	if at := doubt.until(s.Key()); !promises.Fenced && now < at && swaps(away) {
-		return step{wait: at, why: "an older call may still take effect, and would write over what is swapped in"}
-	}
 	need := min(max(1, s.Wanted.Spec.MinLive), len(s.Wanted.Live))
 	stay := len(next.survivors) + len(add)
-	if s.Wanted.Empty || replaces(next.away) || stay >= need {
-		return next
+	open, listed := doubt.until(s.Key()), doubt.setListed(s.Key())
+	switch {
+	case open > now && swaps(next.away) && !promises.Fenced:
+		return step{wait: max(open, listed), why: "an older call may still take effect, and would write over what is swapped in"}
+	case stay < need && pauses(next.away) && !s.Wanted.Empty:
+		return step{
+			wait: max(open, listed),
+			why:  fmt.Sprintf("%d of the values that stay are beyond doubt, and %d have to be: an earlier call may still take effect", stay, need),
+		}
+	case listed > now:
+		return step{wait: listed, why: "the last write may not be in the list yet"}
 	}
-	return step{
-		wait: doubt.until(s.Key()),
-		why:  fmt.Sprintf("%d of the values that stay are beyond doubt, and %d have to be: an earlier call may still take effect", stay, need),
-	}
+	return next
 }
 
 func split(changes []plan.Change) (add, away []plan.Change) {
@@ -148,14 +148,14 @@ func survivors(s plan.Set, doubt *doubts, now time.Duration) []string {
 	return values
 }
 
-// replaces reports whether no value is left without a successor: a swap and a
+// pauses reports whether a value is left without a successor: a swap and a
 // change of TTL leave as many live values as there were.
-func replaces(away []plan.Change) bool {
-	return !slices.ContainsFunc(away, func(c plan.Change) bool { return c.Action == record.Pause })
-}
+func pauses(away []plan.Change) bool { return has(away, record.Pause) }
 
-func swaps(away []plan.Change) bool {
-	return slices.ContainsFunc(away, func(c plan.Change) bool { return c.Action == record.Swap })
+func swaps(away []plan.Change) bool { return has(away, record.Swap) }
+
+func has(changes []plan.Change, action record.Action) bool {
+	return slices.ContainsFunc(changes, func(c plan.Change) bool { return c.Action == action })
 }
 
 // changesOf are the changes as an adapter gets them: sorted by value.

@@ -34,7 +34,7 @@ type Notes interface {
 }
 
 // Ask asks one authoritative server over the DNS and returns the values that
-// it answers with, sorted.
+// it answers with, sorted. Several servers are asked side by side.
 type Ask func(ctx context.Context, server string, key record.Key) ([]string, error)
 
 // Zone is one zone to be written.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -30,12 +31,14 @@ type world struct {
 type node struct {
 	name  string
 	write *Reconciler
-	gate  error // why it may not write
 	notes *memoNotes
 	led   time.Duration // boot time since when it leads
 	told  []Report
 	wrote []Write
 	waits []Wait
+
+	mu   sync.Mutex
+	gate error // why it may not write
 }
 
 const zoneName = record.Name("example.com.")
@@ -100,8 +103,20 @@ func (w *world) startWith(n *node, zones ...Zone) {
 	n.write.Lead(n.notes, n.notes.trusted && len(n.notes.open) == 0)
 }
 
-func (n *node) Gate(time.Duration) error { return n.gate }
-func (n *node) Epoch() uint64            { return 7 }
+func (n *node) Gate(time.Duration) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.gate
+}
+
+// shut closes the gate with an error, and opens it with nil.
+func (n *node) shut(why error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.gate = why
+}
+
+func (n *node) Epoch() uint64 { return 7 }
 
 // only is the world's one node.
 func (w *world) only() *node { return w.nodes[0] }
