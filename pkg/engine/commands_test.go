@@ -309,7 +309,8 @@ func (w *world) doFail(words []string, named map[string]string) error {
 	r := &reader{named: named}
 	zone := zoneOf(words)
 	if n := r.number("after", 0); n > 0 {
-		wrote := engine.Wrote{Zone: zone, Applied: w.work[zone].Plan(w.seen(zone)).Changes()[:n]}
+		open := openChanges(w.work[zone].Plan(w.seen(zone)))
+		wrote := engine.Wrote{Zone: zone, Applied: open[:min(n, len(open))]}
 		for _, c := range wrote.Applied {
 			apply(w.zones[zone], c.Change)
 		}

@@ -18,13 +18,14 @@ import (
 // world is an engine with a clock, a model of its zones and nothing else: no
 // socket, no provider, no file.
 type world struct {
-	config engine.Config
-	engine *engine.Engine
-	now    time.Duration // since the script's beginning
-	next   time.Duration // boot time, 0 for none
-	zones  map[record.Name]*plan.Zone
-	work   map[record.Name]engine.Work // handed over and not carried out
-	trace  strings.Builder
+	config  engine.Config
+	engine  *engine.Engine
+	now     time.Duration // since the script's beginning
+	next    time.Duration // boot time, 0 for none
+	zones   map[record.Name]*plan.Zone
+	work    map[record.Name]engine.Work // handed over and not carried out
+	trace   strings.Builder
+	witness func(*world, engine.Event, engine.Effects) // told of every step; nil is told nothing
 }
 
 // Where the clocks of a script begin.
@@ -91,6 +92,9 @@ func (w *world) step(event engine.Event) {
 		w.say("work %s", work.Zone)
 		w.planLines(work.Plan(w.seen(work.Zone)))
 		w.work[work.Zone] = work
+	}
+	if w.witness != nil {
+		w.witness(w, event, effects)
 	}
 }
 
@@ -159,15 +163,20 @@ func (w *world) write(name record.Name) error {
 	p := work.Plan(w.seen(name))
 	w.say("write %s", name)
 	w.planLines(p)
-	var applied []plan.Change
-	for _, s := range p.Sets {
-		applied = append(applied, s.Open()...)
-	}
+	applied := openChanges(p)
 	for _, c := range applied {
 		apply(w.zones[name], c.Change)
 	}
 	w.step(engine.Done{Zone: w.seen(name), Applied: applied})
 	return nil
+}
+
+func openChanges(p plan.Plan) []plan.Change {
+	var open []plan.Change
+	for _, s := range p.Sets {
+		open = append(open, s.Open()...)
+	}
+	return open
 }
 
 // apply does one change to a zone. Nothing is ever deleted.
