@@ -101,7 +101,8 @@ func (e *Engine) boot(wall time.Time) time.Duration {
 
 // Restore takes up what an earlier process left: what persons said and what was
 // published at any age, verdicts and counters, and holds, only if asked to. It
-// is called once, before the first Step.
+// is called before the first Step, and again, without verdicts and holds, when
+// this process takes over from another that saved in the meantime.
 func (e *Engine) Restore(state State, verdicts, holds bool) {
 	e.lost = state.Lost
 	if verdicts {

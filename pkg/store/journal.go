@@ -35,6 +35,9 @@ func (s *Store) AppendAll(entries ...Entry) error {
 	if len(entries) == 0 {
 		return nil
 	}
+	if s.opts.ReadOnly {
+		return fmt.Errorf("append to the journal: %w", errLooking)
+	}
 	var lines []byte
 	for _, e := range entries {
 		line, err := s.line(e)

@@ -62,9 +62,7 @@ func (s *Store) Notes() *Notes {
 		err = json.Unmarshal(e.Payload, &file)
 	}
 	if err != nil {
-		aside, kept := s.putAside(notesFile, "notes.corrupt")
-		s.log.Error("the notes about open calls are not usable: every answer is in doubt until quiet",
-			"error", errors.Join(err, kept), "aside", aside)
+		s.keepNotes(err)
 		return n
 	}
 	n.trusted, n.open = file.Trusted, file.Open
@@ -72,6 +70,16 @@ func (s *Store) Notes() *Notes {
 		n.open[i].inherited = true
 	}
 	return n
+}
+
+// keepNotes puts notes that cannot be used aside.
+func (s *Store) keepNotes(why error) {
+	if s.opts.ReadOnly {
+		return
+	}
+	aside, err := s.putAside(notesFile, "notes.corrupt")
+	s.log.Error("the notes about open calls are not usable: every answer is in doubt until quiet",
+		"error", errors.Join(why, err), "aside", aside)
 }
 
 // Open stores a note and returns once it is durable: only then may the call be
@@ -89,6 +97,9 @@ func (n *Notes) Open(id string, data json.RawMessage) error {
 	err := n.store()
 	if err == nil {
 		return nil
+	}
+	if errors.Is(err, errLooking) {
+		return err
 	}
 	if gone := remove(n.s.path(notesFile)); gone != nil {
 		return fmt.Errorf("note the open call %q: %w; the old note file could not be removed either, so a restart would believe it: %w", id, err, gone)

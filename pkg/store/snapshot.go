@@ -161,8 +161,12 @@ func (s *Store) read(name string) Loaded {
 	return Loaded{Status: Corrupt, Reason: name + ": " + err.Error(), Aside: s.keepUnusable(name, "state.corrupt")}
 }
 
-// keepUnusable puts a snapshot aside. What cannot be kept is not written over.
+// keepUnusable puts a snapshot aside. What cannot be kept is not written over,
+// and who only looks leaves it where it is.
 func (s *Store) keepUnusable(name, as string) string {
+	if s.opts.ReadOnly {
+		return ""
+	}
 	aside, err := s.putAside(name, as)
 	if err != nil {
 		s.refuse = err

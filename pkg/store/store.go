@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -35,6 +36,7 @@ type Options struct {
 	Now         func() time.Time // wall clock; nil means time.Now
 	MaxAge      time.Duration    // a snapshot older than this is stale; 0 means none is
 	JournalSize int64            // bytes at which the journal is rotated; 0 means DefaultJournalSize
+	ReadOnly    bool             // look, and change nothing: the directory is another process's, and every write fails with ErrReadOnly
 }
 
 // Store is the state of one node in one directory. Its methods may be called
@@ -54,7 +56,7 @@ type Store struct {
 // Open makes the directory if it is missing (mode 0750, files 0600), reads the
 // snapshot and mends the end of the journal. A snapshot that cannot be used is
 // no error: Loaded says what was found. Open fails only when there is no
-// directory to work in.
+// directory to work in, which is no error for one who only looks.
 func Open(dir string, o Options) (*Store, Loaded, error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -66,6 +68,9 @@ func Open(dir string, o Options) (*Store, Loaded, error) {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	s := &Store{dir: dir, opts: o, log: o.Logger}
+	if o.ReadOnly {
+		return s.look()
+	}
 	if err := os.MkdirAll(dir, 0o750); err != nil {
 		return nil, Loaded{}, explain("open the state directory", err)
 	}
@@ -80,6 +85,22 @@ func Open(dir string, o Options) (*Store, Loaded, error) {
 		s.log.Error("the journal could not be mended", "error", err)
 	}
 	return s, loaded, nil
+}
+
+// errLooking is why a store that was opened to look writes nothing.
+var errLooking = fmt.Errorf("%w: it was opened to look only", ErrReadOnly)
+
+// look reads the snapshot and changes nothing.
+func (s *Store) look() (*Store, Loaded, error) {
+	s.refuse = errLooking
+	_, err := os.ReadDir(s.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return s, Loaded{Status: Absent}, nil
+	}
+	if err != nil {
+		return nil, Loaded{}, explain("look into the state directory", err)
+	}
+	return s, s.load(), nil
 }
 
 // Dir is the directory of the store.
@@ -115,6 +136,9 @@ func (s *Store) sweep() {
 // replace writes a file whole: after it returned nil, neither a kill nor a
 // power cut brings the old content back; before, neither takes it away.
 func (s *Store) replace(name string, data []byte) (err error) {
+	if s.opts.ReadOnly {
+		return fmt.Errorf("write %s: %w", s.path(name), errLooking)
+	}
 	defer func() {
 		if err != nil {
 			err = explain("write "+s.path(name), err)

@@ -1,0 +1,44 @@
+package engine
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"sidestep/pkg/health"
+)
+
+// maxCount is beyond every count that a state can hold: health stops there.
+const maxCount = 1 << 30
+
+// Validate says what in a state that was read from a file cannot have been
+// written by State. Restore would believe it: a count close to overflow is never
+// reached again, and a verdict that does not exist is never left.
+func (s State) Validate() error {
+	if s.Targets == nil {
+		return fmt.Errorf("expected targets, got none")
+	}
+	for _, id := range slices.Sorted(maps.Keys(s.Targets)) {
+		if err := s.Targets[id].validate(); err != nil {
+			return fmt.Errorf("target %q: %w", id, err)
+		}
+	}
+	for _, set := range s.Sets {
+		if set.Key.Name == "" || set.Key.Type == "" {
+			return fmt.Errorf("expected the name and type of a record set, got %q", set.Key)
+		}
+	}
+	return nil
+}
+
+func (t TargetState) validate() error {
+	if !slices.Contains([]health.Verdict{health.Unknown, health.Up, health.Down}, t.Verdict) {
+		return fmt.Errorf("expected a verdict, got %q", t.Verdict)
+	}
+	for _, n := range []int{t.Passes, t.Fails} {
+		if n < 0 || n > maxCount {
+			return fmt.Errorf("expected a count from 0 to %d, got %d", maxCount, n)
+		}
+	}
+	return nil
+}
