@@ -139,8 +139,6 @@ func (a *app) askOrDo(ctx context.Context, cfg *config.Config, request control.P
 		return a.once(ctx, cfg, request, write)
 	case err != nil:
 		return control.Plan{}, err
-	case request.TakeOver || request.NoWait:
-		return control.Plan{}, usagef("reconcile: the daemon runs on this machine, and --take-over and --no-wait are for doing without it; stop it, run this again, start it")
 	}
 	a.progress("waiting for the daemon on this machine")
 	if write {
@@ -150,7 +148,7 @@ func (a *app) askOrDo(ctx context.Context, cfg *config.Config, request control.P
 }
 
 func (a *app) once(ctx context.Context, cfg *config.Config, request control.PlanRequest, write bool) (control.Plan, error) {
-	d, err := a.oneShot(cfg, daemon.Options{Write: write, TakeOver: request.TakeOver, OnlyAdd: request.NoWait})
+	d, err := a.oneShot(cfg, daemon.Options{Write: write})
 	if err != nil {
 		return control.Plan{}, err
 	}

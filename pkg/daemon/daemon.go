@@ -1,16 +1,12 @@
 package daemon
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
 
-	"sidestep/pkg/check"
 	"sidestep/pkg/clock"
 	"sidestep/pkg/config"
 	"sidestep/pkg/control"
@@ -20,20 +16,17 @@ import (
 	"sidestep/pkg/reconcile"
 	"sidestep/pkg/record"
 	"sidestep/pkg/schedule"
-	"sidestep/pkg/store"
 )
 
 // Options is what a Daemon is made of.
 type Options struct {
-	Config   *config.Config
+	Config   *config.Config // with an empty Control.Socket nobody can talk to it
 	Registry provider.Registry
-	Logger   *slog.Logger
+	Logger   *slog.Logger // nil logs nothing
 	Version  string
 	ReadOnly bool                           // probe, decide and plan, and never write
 	Once     bool                           // for a one-shot command: nothing is done but what it asks for
 	Write    bool                           // the state directory and the zones may be written
-	TakeOver bool                           // write although another node's stamp is fresh
-	OnlyAdd  bool                           // never take anything away
 	Probe    probe.Func                     // nil probes for real
 	Clock    clock.Clock                    // nil is the system's
 	Load     func() (*config.Config, error) // reads the config anew; nil refuses to reload
@@ -45,44 +38,49 @@ type Daemon struct {
 	options  Options
 	log      *slog.Logger
 	clock    clock.Clock
-	store    *store.Store
+	disk     disk
 	schedule *schedule.Schedule
 	writer   *reconcile.Reconciler
 	leader   *leader
+	errors   *repeats
+	progress Progress // nil but in a one-shot command
 	inbox    chan message
 	stopped  chan struct{} // closed when the loop has ended
 
 	// The rest belongs to the loop.
 	config  *config.Config
 	engine  *engine.Engine
+	next    time.Duration // boot time at which time alone matters, 0 for never
 	loaded  time.Time
 	reload  string // why the last reload was refused
-	waiters []waiter
+	waiters []*waiter
 	writes  []writeLine
-	errors  *repeats
-	saved   time.Time // wall time of the last save
+	rivals  map[record.Name]*reconcile.TwoWritersError
+	takenUp time.Time // what was saved until then is taken up
+	saved   time.Time // wall time of the last try to save
+	unsaved error     // why it failed
 }
 
-// New builds everything and opens the state directory. It sends nothing and
-// listens nowhere.
+// New builds everything, and looks into the state directory. It sends nothing,
+// writes nothing and listens nowhere.
 func New(options Options) (*Daemon, error) {
+	if options.Logger == nil {
+		options.Logger = slog.New(slog.DiscardHandler)
+	}
+	if options.Clock == nil {
+		options.Clock = clock.System()
+	}
 	d := &Daemon{
 		options: options,
 		log:     options.Logger,
 		clock:   options.Clock,
 		config:  options.Config,
+		errors:  newRepeats(options.Logger),
 		inbox:   make(chan message),
 		stopped: make(chan struct{}),
-		errors:  newRepeats(options.Logger),
+		loaded:  options.Clock.Wall(),
+		rivals:  map[record.Name]*reconcile.TwoWritersError{},
 	}
-	if d.log == nil {
-		d.log = slog.New(slog.DiscardHandler)
-		d.errors = newRepeats(d.log)
-	}
-	if d.clock == nil {
-		d.clock = clock.System()
-	}
-	d.loaded = d.clock.Wall()
 	if err := d.build(); err != nil {
 		return nil, err
 	}
@@ -95,7 +93,7 @@ func (d *Daemon) build() error {
 		return err
 	}
 	d.engine = engine.New(d.engineConfig(d.config), d.now())
-	if err := d.openStore(); err != nil {
+	if err := d.lookAtState(); err != nil {
 		return err
 	}
 	d.leader = newLeader(d.config, d.options.ReadOnly, d.clock, d.log)
@@ -103,7 +101,7 @@ func (d *Daemon) build() error {
 		Zones: zones, Node: d.config.Node.Name, Clock: d.clock, Leader: d.leader,
 		Ask:    ask,
 		Retry:  provider.Backoff{Base: d.config.Reconcile.RetryBase, Max: d.config.Reconcile.RetryMax, Attempts: 3},
-		Report: d.report, Wrote: d.wrote, Logger: d.log,
+		Report: d.report, Wrote: d.wrote, Waits: d.waits, Logger: d.log,
 	})
 	d.schedule = schedule.New(schedule.Options{
 		Clock: d.clock, Probe: d.prober(), Results: d.results, Workers: workers(), Logger: d.log,
@@ -111,7 +109,7 @@ func (d *Daemon) build() error {
 	return nil
 }
 
-func (d *Daemon) prober() func(context.Context, *check.Spec, string) check.Result {
+func (d *Daemon) prober() probe.Func {
 	if d.options.Probe != nil {
 		return d.options.Probe
 	}
@@ -170,81 +168,8 @@ func (d *Daemon) engineConfig(c *config.Config) engine.Config {
 	return out
 }
 
-// Run probes, decides and writes until ctx ends. Then it finishes the call in
-// hand, releases the stamps, saves the state and lets go of the lease, in this
-// order.
-func (d *Daemon) Run(ctx context.Context) error {
-	server, err := control.Listen(d.config.Control.Socket, d, d.log)
-	if err != nil {
-		return err
-	}
-	working, stopWork := context.WithCancel(ctx)
-	defer stopWork()
-	var workers sync.WaitGroup
-	failed := make(chan error, 1)
-	start := func(name string, run func(context.Context) error) {
-		workers.Go(func() {
-			if err := run(working); err != nil && working.Err() == nil {
-				select {
-				case failed <- fmt.Errorf("%s: %w", name, err):
-				default:
-				}
-			}
-		})
-	}
-	targets := len(d.engine.Targets())
-	endLoop := d.startLoop()
-	defer endLoop()
-	for _, s := range d.servers() {
-		start("name server", s.Serve)
-	}
-	start("control", server.Serve)
-	start("lease", d.lead)
-	start("writer", func(ctx context.Context) error { d.writer.Run(ctx); return nil })
-	start("schedule", func(ctx context.Context) error { d.schedule.Run(ctx); return nil })
-	start("watchdog", d.watchdog)
-	d.tellSystemd(ready)
-	d.log.Info("started", "node", d.config.Node.Name, "config", d.config.File, "targets", targets)
-	select {
-	case <-ctx.Done():
-	case err = <-failed:
-	}
-	d.tellSystemd(stopping)
-	stopWork()
-	workers.Wait()
-	return errors.Join(err, d.letGo())
-}
-
-// letGo leaves the zones and the lease to whoever comes next.
-func (d *Daemon) letGo() error {
-	ctx, cancel := context.WithTimeout(context.Background(), releaseWithin)
-	defer cancel()
-	var errs []error
-	if d.leader.leads() {
-		errs = append(errs, d.writer.Release(ctx))
-	}
-	d.ask(func(*engine.Engine) { d.save() })
-	errs = append(errs, d.leader.release(ctx))
-	d.log.Info("stopped")
-	return errors.Join(errs...)
-}
-
-// releaseWithin bounds the end: a service manager gives up after a while, and
-// a stamp that stays is only taken over later.
-const releaseWithin = 5 * time.Second
-
-// servers lists the adapters that have a name server of their own.
-func (d *Daemon) servers() []provider.Server {
-	var list []provider.Server
-	for _, a := range d.writer.Adapters() {
-		if s, ok := a.(provider.Server); ok {
-			list = append(list, s)
-		}
-	}
-	return list
-}
-
-// zoneNames is what a request means by its zones: all when it names none.
+// zoneNames is what a request means by its zones: all when it names none. Zones
+// are those of the start, since a reload cannot change them.
 func (d *Daemon) zoneNames(texts []string) ([]record.Name, error) {
 	var names []record.Name
 	for _, text := range texts {
@@ -258,9 +183,7 @@ func (d *Daemon) zoneNames(texts []string) ([]record.Name, error) {
 		names = append(names, name)
 	}
 	if len(names) == 0 {
-		for _, z := range d.options.Config.Zones {
-			names = append(names, z.Name)
-		}
+		return zonesOf(d.options.Config), nil
 	}
 	return names, nil
 }

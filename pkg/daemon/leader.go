@@ -20,10 +20,8 @@ import (
 
 // leader is this node's hold on the lease, as the reconciler's gate sees it.
 type leader struct {
-	lease    lease.Lease
-	readOnly bool
-	node     string
-	log      *slog.Logger
+	lease lease.Lease
+	node  string
 
 	mu   sync.Mutex
 	held lease.Held // nil while this node is not the leader
@@ -34,7 +32,7 @@ type leader struct {
 var errReadOnly = errors.New("started with --read-only")
 
 func newLeader(c *config.Config, readOnly bool, clk clock.Clock, log *slog.Logger) *leader {
-	l := &leader{readOnly: readOnly, node: c.Node.Name, log: log, why: errors.New("the lease was not won yet")}
+	l := &leader{node: c.Node.Name, why: errors.New("the lease was not won yet")}
 	if c.Leader.Lock == config.LockNone {
 		l.lease = none.New()
 	} else {
@@ -48,28 +46,31 @@ func newLeader(c *config.Config, readOnly bool, clk clock.Clock, log *slog.Logge
 
 // Gate is the last question before each call: may this node write for so long?
 func (l *leader) Gate(call time.Duration) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.held == nil {
-		return l.why
+	held, why := l.get()
+	if held == nil {
+		return why
 	}
-	return l.held.Gate(call)
+	return held.Gate(call)
 }
 
 // Epoch counts leaderships where the lock counts them.
 func (l *leader) Epoch() uint64 {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.held == nil {
+	held, _ := l.get()
+	if held == nil {
 		return 0
 	}
-	return l.held.Epoch()
+	return held.Epoch()
 }
 
 func (l *leader) leads() bool {
+	held, _ := l.get()
+	return held != nil
+}
+
+func (l *leader) get() (lease.Held, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.held != nil
+	return l.held, l.why
 }
 
 func (l *leader) set(held lease.Held, why error) {
@@ -86,15 +87,13 @@ func (d *Daemon) lead(ctx context.Context) error {
 	}
 	for ctx.Err() == nil {
 		held, err := d.win(ctx)
-		if err != nil {
+		if err != nil || !d.reign(ctx, held) {
 			return nil // stopped
 		}
-		if !d.reign(ctx, held) {
-			return nil
-		}
-		d.leader.set(nil, errors.New("the lease was lost"))
 		d.log.Error("no longer the leader: the lease was lost")
 		d.journalLeader("lost")
+		d.disk.close()
+		d.leader.set(nil, errors.New("the lease was lost"))
 	}
 	return nil
 }
@@ -103,11 +102,11 @@ func (d *Daemon) lead(ctx context.Context) error {
 // of an earlier process can be open any more, the notes are believed again.
 func (d *Daemon) reign(ctx context.Context, held lease.Held) bool {
 	notes, quiet := d.becomeLeader(held)
-	for _, z := range d.options.Config.Zones {
-		d.writer.Look(z.Name)
+	for _, zone := range zonesOf(d.options.Config) {
+		d.writer.Look(zone)
 	}
 	var trust <-chan time.Time
-	if !quiet {
+	if notes != nil && !quiet {
 		trust = time.After(d.writer.Quiet())
 	}
 	for {
@@ -128,6 +127,7 @@ const retryLease = time.Second
 
 // win waits until the lease is won; its error is that of ctx.
 func (d *Daemon) win(ctx context.Context) (lease.Held, error) {
+	holder := ""
 	for {
 		attempt, cancel := context.WithTimeout(ctx, retryLease)
 		held, err := d.leader.lease.Acquire(attempt)
@@ -140,23 +140,35 @@ func (d *Daemon) win(ctx context.Context) (lease.Held, error) {
 			return nil, ctx.Err()
 		}
 		d.leader.set(nil, err)
-		d.errors.note("win the lease", err)
+		other, standby := errors.AsType[*lease.HeldError](err)
+		switch {
+		case !standby:
+			d.errors.note("win the lease", err)
+		case other.Holder != holder:
+			holder = other.Holder
+			d.log.Info("standby", "holder", holder)
+		}
 		if !wait(ctx, retryLease) {
 			return nil, ctx.Err()
 		}
 	}
 }
 
-// becomeLeader opens the gate. Whether anything is in doubt is known from the
-// notes, which are read now, because until now another process may have
-// written them.
+// becomeLeader opens the state directory and then the gate. Whether anything is
+// in doubt is known from the notes, which are read now, because until now
+// another process may have written them; they are nil when nothing can be
+// written.
 func (d *Daemon) becomeLeader(held lease.Held) (notes *store.Notes, quiet bool) {
-	notes = d.store.Notes()
-	pending, trusted := notes.Pending()
-	quiet = trusted && len(pending) == 0
-	d.writer.Lead(notes, quiet)
+	open := 0
+	if notes = d.openState(); notes != nil {
+		pending, trusted := notes.Pending()
+		open, quiet = len(pending), trusted && len(pending) == 0
+		d.writer.Lead(notes, quiet)
+	} else {
+		d.writer.Lead(nil, false)
+	}
 	d.leader.set(held, nil)
-	d.log.Info("leader", "node", d.leader.node, "open calls", len(pending), "notes trusted", trusted)
+	d.log.Info("leader", "node", d.leader.node, "open calls", open, "in doubt", !quiet)
 	d.journalLeader("won")
 	return notes, quiet
 }
@@ -168,35 +180,32 @@ func (d *Daemon) journalLeader(what string) {
 	}{d.leader.node, what})
 }
 
-// release lets go of the lease.
+// release shuts the gate and lets go of the lease.
 func (l *leader) release(ctx context.Context) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.held == nil {
+	held, _ := l.get()
+	if held == nil {
 		return nil
 	}
-	held := l.held
-	l.held, l.why = nil, errors.New("stopped")
+	l.set(nil, errors.New("stopped"))
 	return held.Release(ctx)
 }
 
 // status is what people are told of the leader.
 func (l *leader) status(now engine.Now) control.Leader {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	var other *lease.HeldError
+	held, why := l.get()
+	other, standby := errors.AsType[*lease.HeldError](why)
 	switch {
-	case l.held != nil:
+	case held != nil:
 		out := control.Leader{State: "leader", Holder: l.node}
-		if until, ends := l.held.Until(); ends {
+		if until, ends := held.Until(); ends {
 			at := now.Wall.Add(until - now.Boot)
 			out.Until = &at
 		}
 		return out
-	case errors.As(l.why, &other):
-		return control.Leader{State: "standby", Holder: other.Holder, Detail: l.why.Error()}
+	case standby:
+		return control.Leader{State: "standby", Holder: other.Holder, Detail: why.Error()}
 	}
-	return control.Leader{State: "none", Detail: fmt.Sprint(l.why)}
+	return control.Leader{State: "none", Detail: fmt.Sprint(why)}
 }
 
 // wait sleeps; false when ctx ended first.

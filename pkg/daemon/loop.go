@@ -2,6 +2,8 @@ package daemon
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"time"
 
 	"sidestep/pkg/check"
@@ -10,18 +12,18 @@ import (
 	"sidestep/pkg/schedule"
 )
 
-// message is what the inbox carries: an event for the engine, or a look at it.
-type message struct {
-	event engine.Event
-	look  func(*engine.Engine)
-	done  chan<- engine.Effects // gets the effects of event, after they were acted on
-}
+// message is what the inbox carries: something to be done by the loop, which
+// alone touches the engine.
+type message func(e *engine.Engine)
 
 // waiter is somebody who waits until the engine has come to a state.
 type waiter struct {
 	until func(*engine.Engine) bool
-	done  chan<- struct{}
+	done  chan struct{}
 }
+
+// errStopped is the answer to those who ask when the loop has ended.
+var errStopped = errors.New("sidestep is stopping")
 
 // startLoop starts the loop and returns what stops it and waits for its end.
 // It has to outlive everybody who sends to the inbox.
@@ -39,61 +41,51 @@ func (d *Daemon) loop(ctx context.Context) {
 	defer close(d.stopped)
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	next := d.act(d.engine.Step(d.now(), engine.Tick{}))
+	d.step(engine.Tick{})
 	for {
-		timer.Reset(d.until(next))
+		timer.Reset(d.sleep())
 		select {
 		case <-ctx.Done():
 			return
 		case <-timer.C:
-			next = d.act(d.engine.Step(d.now(), engine.Tick{}))
+			d.step(engine.Tick{})
 		case m := <-d.inbox:
-			next = d.take(m, next)
+			m(d.engine)
 		}
 		d.wake()
 	}
 }
 
-// take handles one message and returns when time alone matters next.
-func (d *Daemon) take(m message, next time.Duration) time.Duration {
-	if m.look != nil {
-		m.look(d.engine)
-		return next
-	}
-	effects := d.engine.Step(d.now(), m.event)
-	next = d.act(effects)
-	if m.done != nil {
-		m.done <- effects
-	}
-	return next
-}
-
 // saveEvery is how often the state is saved although nothing happened, so that
-// its age tells how long nobody was watching.
+// its age tells how long nobody was watching. It is also how often a save that
+// failed is tried again.
 const saveEvery = time.Minute
 
-// until is how long the loop may sleep. The wait is cut into pieces, since the
+// sleep is how long the loop may sleep. The wait is cut into pieces, since the
 // timer stands still while the machine is suspended and the boot clock does
 // not.
-func (d *Daemon) until(next time.Duration) time.Duration {
+func (d *Daemon) sleep() time.Duration {
 	wait := saveEvery
-	if next > 0 {
-		wait = min(wait, next-d.clock.Boot())
+	if d.next > 0 {
+		wait = min(wait, d.next-d.clock.Boot())
 	}
 	return max(wait, 0)
 }
 
-// act does the duties that effects ask for, in their order.
-func (d *Daemon) act(effects engine.Effects) time.Duration {
+// step gives the engine one event and does the duties that its effects ask for,
+// in their order. It belongs to the loop.
+func (d *Daemon) step(event engine.Event) engine.Effects {
+	effects := d.engine.Step(d.now(), event)
+	d.next = effects.Next
 	for _, entry := range effects.Journal {
 		d.journal(entry.Kind, entry)
 		d.logEntry(entry)
 	}
-	if effects.Save || d.clock.Wall().Sub(d.saved) >= saveEvery || d.clock.Wall().Before(d.saved) {
-		d.save()
+	if age := d.clock.Wall().Sub(d.saved); effects.Save || age >= saveEvery || age < 0 {
+		_ = d.save() // said by it, and it stops nothing
 	}
 	if d.options.Once {
-		return effects.Next // a command asks for what it wants, and for nothing else
+		return effects // a command asks for what it wants, and for nothing else
 	}
 	for _, zone := range effects.Look {
 		d.writer.Look(zone)
@@ -101,23 +93,21 @@ func (d *Daemon) act(effects engine.Effects) time.Duration {
 	for _, work := range effects.Work {
 		d.writer.Submit(work)
 	}
-	return effects.Next
+	return effects
 }
 
 // wake tells those who wait for a state that it has come.
 func (d *Daemon) wake() {
-	left := d.waiters[:0]
-	for _, w := range d.waiters {
-		if w.until(d.engine) {
+	d.waiters = slices.DeleteFunc(d.waiters, func(w *waiter) bool {
+		come := w.until(d.engine)
+		if come {
 			close(w.done)
-			continue
 		}
-		left = append(left, w)
-	}
-	d.waiters = left
+		return come
+	})
 }
 
-// send puts a message into the inbox; false when the loop has ended.
+// send hands something to the loop; false when that has ended.
 func (d *Daemon) send(m message) bool {
 	select {
 	case d.inbox <- m:
@@ -127,40 +117,47 @@ func (d *Daemon) send(m message) bool {
 	}
 }
 
-// ask lets the loop run a function that looks at the engine, and waits for it.
-func (d *Daemon) ask(look func(*engine.Engine)) bool {
+// ask lets the loop do something, and waits for it; false when the loop has
+// ended. The loop itself must not ask.
+func (d *Daemon) ask(m message) bool {
 	done := make(chan struct{})
-	sent := d.send(message{look: func(e *engine.Engine) { look(e); close(done) }})
+	sent := d.send(func(e *engine.Engine) { m(e); close(done) })
 	if sent {
 		<-done
 	}
 	return sent
 }
 
-// step sends an event and waits for its effects.
-func (d *Daemon) step(event engine.Event) engine.Effects {
-	done := make(chan engine.Effects, 1)
-	if !d.send(message{event: event, done: done}) {
-		return engine.Effects{}
-	}
-	return <-done
+// tell gives the engine an event, and waits until its effects were acted on.
+func (d *Daemon) tell(event engine.Event) {
+	d.ask(func(*engine.Engine) { d.step(event) })
 }
 
-// await waits until the engine has come to a state, or ctx ends.
+// await waits until the engine has come to a state, or ctx or the loop ends.
 func (d *Daemon) await(ctx context.Context, until func(*engine.Engine) bool) error {
-	done := make(chan struct{})
-	d.ask(func(*engine.Engine) { d.waiters = append(d.waiters, waiter{until, done}) })
+	w := &waiter{until, make(chan struct{})}
+	d.ask(func(*engine.Engine) { d.waiters = append(d.waiters, w) })
 	select {
-	case <-done:
+	case <-w.done:
 		return nil
+	case <-d.stopped:
+		return errStopped
 	case <-ctx.Done():
+		d.ask(func(*engine.Engine) {
+			d.waiters = slices.DeleteFunc(d.waiters, func(other *waiter) bool { return other == w })
+		})
 		return ctx.Err()
 	}
 }
 
+// readyFor waits until the record sets of the zones may be planned.
+func (d *Daemon) readyFor(ctx context.Context, zones []record.Name) error {
+	return d.await(ctx, func(e *engine.Engine) bool { return e.Ready(zones) })
+}
+
 // results is the schedule's sink.
 func (d *Daemon) results(results []check.Result) {
-	d.send(message{event: engine.Results{Results: results}})
+	d.send(func(*engine.Engine) { d.step(engine.Results{Results: results}) })
 }
 
 // jobs lists what has to be probed.
@@ -170,10 +167,4 @@ func (d *Daemon) jobs() []schedule.Job {
 		jobs = append(jobs, schedule.Job{Spec: d.config.Checks[t.Check], Target: t})
 	}
 	return jobs
-}
-
-// ready waits until the record sets of the zones may be planned and the zones
-// themselves were tried to be listed.
-func (d *Daemon) readyFor(ctx context.Context, zones []record.Name) error {
-	return d.await(ctx, func(e *engine.Engine) bool { return e.Ready(zones) })
 }

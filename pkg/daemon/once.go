@@ -3,7 +3,6 @@ package daemon
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 
 	"sidestep/pkg/control"
@@ -32,7 +31,7 @@ func (d *Daemon) Once(ctx context.Context, request control.PlanRequest, progress
 	}
 	var answer control.Plan
 	err = d.session(ctx, progress, func(ctx context.Context) error {
-		d.rounds(ctx, zones, progress)
+		d.rounds(ctx, zones)
 		progress("listing and comparing %d zones", len(zones))
 		var err error
 		if d.options.Write {
@@ -50,7 +49,7 @@ func (d *Daemon) Once(ctx context.Context, request control.PlanRequest, progress
 func (d *Daemon) ApproveOnce(ctx context.Context, request control.ApproveRequest, by string, progress Progress) error {
 	return d.session(ctx, progress, func(ctx context.Context) error {
 		if request.Plan != "" {
-			d.rounds(ctx, nil, progress)
+			d.rounds(ctx, nil)
 		}
 		if err := d.lookAll(ctx); err != nil {
 			return err
@@ -66,7 +65,7 @@ func (d *Daemon) lookAll(ctx context.Context) error {
 		if report.Err != nil {
 			return &control.Error{Message: report.Err.Error(), Exit: exitOf(report, false)}
 		}
-		d.step(engine.Seen{Zone: *report.Seen})
+		d.tell(engine.Seen{Zone: *report.Seen})
 	}
 	return nil
 }
@@ -74,29 +73,27 @@ func (d *Daemon) lookAll(ctx context.Context) error {
 // session runs the loop and the writer around one command, under the lock when
 // it may write.
 func (d *Daemon) session(ctx context.Context, progress Progress, do func(context.Context) error) error {
+	d.progress = progress
+	endLoop := d.startLoop()
+	defer endLoop()
 	if d.options.Write {
-		if err := d.lockOnce(ctx, progress); err != nil {
+		if err := d.lockOnce(ctx); err != nil {
 			return err
 		}
 	}
-	working, stop := context.WithCancel(ctx)
-	defer stop()
-	var workers sync.WaitGroup
-	endLoop := d.startLoop()
-	workers.Go(func() { d.writer.Run(working) })
+	writing := newParts(ctx)
+	writing.start("writer", func(ctx context.Context) error { d.writer.Run(ctx); return nil })
 	err := do(ctx)
-	stop()
-	workers.Wait()
+	writing.end()
 	if d.options.Write {
 		err = errors.Join(err, d.letGo())
 	}
-	endLoop()
 	return err
 }
 
 // lockOnce wins the lease for the length of one command.
-func (d *Daemon) lockOnce(ctx context.Context, progress Progress) error {
-	progress("waiting for the lock, %s at most", lockWithin)
+func (d *Daemon) lockOnce(ctx context.Context) error {
+	d.progress("waiting for the lock, %s at most", lockWithin)
 	ctx, cancel := context.WithTimeout(ctx, lockWithin)
 	defer cancel()
 	held, err := d.leader.lease.Acquire(ctx)
@@ -110,12 +107,12 @@ func (d *Daemon) lockOnce(ctx context.Context, progress Progress) error {
 // rounds probes every target of the zones until they are judged. Own faults
 // and flapping targets end it too, after twice the rounds that a verdict takes;
 // what is not judged by then stays as it is in the zone.
-func (d *Daemon) rounds(ctx context.Context, zones []record.Name, progress Progress) {
+func (d *Daemon) rounds(ctx context.Context, zones []record.Name) {
 	jobs, gap, rounds := d.roundPlan(zones)
 	for round := 1; round <= rounds && ctx.Err() == nil; round++ {
-		progress("probing %d targets, round %d of %d at most", len(jobs), round, rounds)
+		d.progress("probing %d targets, round %d of %d at most", len(jobs), round, rounds)
 		results := d.schedule.Round(ctx, jobs)
-		d.step(engine.Results{Results: results})
+		d.tell(engine.Results{Results: results})
 		decided := false
 		d.ask(func(e *engine.Engine) { decided = len(e.Undecided(zones)) == 0 })
 		if decided || round == rounds || !wait(ctx, gap) {

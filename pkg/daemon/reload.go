@@ -18,43 +18,49 @@ import (
 func (d *Daemon) Reload() error {
 	d.tellSystemd(reloading())
 	defer d.tellSystemd(ready)
-	err := d.reloadConfig()
-	d.ask(func(*engine.Engine) {
-		d.reload = ""
+	next, err := d.loadAgain()
+	asked := d.ask(func(*engine.Engine) {
 		if err != nil {
 			d.reload = err.Error()
+			return
 		}
+		d.reload = ""
+		d.putInForce(next)
 	})
+	if !asked && err == nil {
+		err = errStopped
+	}
 	if err != nil {
 		d.log.Error("reload refused; the config before stays in force", "error", err)
 		return fmt.Errorf("reload: %w", err)
 	}
-	d.log.Info("reloaded", "config", d.options.Config.File)
+	for _, w := range next.Warnings {
+		d.log.Warn("config", "warning", w.String())
+	}
+	d.log.Info("reloaded", "config", next.File)
 	return nil
 }
 
-func (d *Daemon) reloadConfig() error {
+// loadAgain reads the config, and sees that a reload can put it in force.
+func (d *Daemon) loadAgain() (*config.Config, error) {
 	if d.options.Load == nil {
-		return errors.New("this sidestep cannot read its config again")
+		return nil, errors.New("this sidestep cannot read its config again")
 	}
 	next, err := d.options.Load()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if what := needsRestart(d.options.Config, next); what != "" {
-		return fmt.Errorf("%s changed: that takes a restart", what)
+		return nil, fmt.Errorf("%s changed: that takes a restart", what)
 	}
-	effects := make(chan engine.Effects, 1)
-	d.ask(func(*engine.Engine) { d.config = next })
-	if !d.send(message{event: engine.Configure{Config: d.engineConfig(next)}, done: effects}) {
-		return errors.New("stopped meanwhile")
-	}
-	<-effects
-	d.ask(func(*engine.Engine) {
-		d.loaded = d.clock.Wall()
-		d.schedule.Set(d.jobs())
-	})
-	return nil
+	return next, nil
+}
+
+// putInForce belongs to the loop.
+func (d *Daemon) putInForce(next *config.Config) {
+	d.config, d.loaded = next, d.clock.Wall()
+	d.step(engine.Configure{Config: d.engineConfig(next)})
+	d.schedule.Set(d.jobs())
 }
 
 // needsRestart names what differs between two configs that a reload cannot

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"log/slog"
+	"strings"
 	"sync"
 )
 
@@ -14,7 +15,7 @@ type repeats struct {
 }
 
 type repeated struct {
-	text  string
+	gist  string
 	times int
 }
 
@@ -22,30 +23,52 @@ func newRepeats(log *slog.Logger) *repeats {
 	return &repeats{log: log, last: map[string]*repeated{}}
 }
 
-// note takes the outcome of something that is done again and again. Its first
-// success after errors is logged with their number.
-func (r *repeats) note(what string, err error) {
+// note takes the outcome of something that is done again and again, and reports
+// whether it is news: a first error, or another than the last. The first success
+// after errors is logged with their number.
+func (r *repeats) note(what string, err error) (news bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	old := r.last[what]
 	switch {
-	case err == nil && old != nil:
+	case err == nil && old == nil:
+		return false
+	case err == nil:
 		r.log.Info(what+": works again", "failures", old.times)
 		delete(r.last, what)
-	case err == nil:
-	case old == nil || old.text != err.Error():
-		r.log.Error(what+" failed", "error", err)
-		times := 1
-		if old != nil {
-			times += old.times
-		}
-		r.last[what] = &repeated{text: err.Error(), times: times}
-	default:
-		old.times++
-		if powerOfTwo(old.times) {
-			r.log.Error(what+" still fails", "failures", old.times, "error", err)
-		}
+		return false
+	case old == nil:
+		old = &repeated{}
+		r.last[what] = old
 	}
+	old.times++
+	gist := gistOf(err.Error())
+	news = gist != old.gist
+	old.gist = gist
+	switch {
+	case news:
+		r.log.Error(what+" failed", "error", err)
+	case powerOfTwo(old.times):
+		r.log.Error(what+" still fails", "failures", old.times, "error", err)
+	}
+	return news
+}
+
+// longestNumber is how long a word with a digit in it may be and still tell one
+// error from another: a status, a code, a short address part, but no port of an
+// address, time or request id, which differ each time.
+const longestNumber = 4
+
+// gistOf is an error's text without what differs each time.
+func gistOf(text string) string {
+	var gist []string
+	for word := range strings.FieldsSeq(text) {
+		if len(word) > longestNumber && strings.ContainsAny(word, "0123456789") {
+			word = "#"
+		}
+		gist = append(gist, word)
+	}
+	return strings.Join(gist, " ")
 }
 
 func powerOfTwo(n int) bool { return n&(n-1) == 0 }

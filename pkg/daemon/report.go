@@ -11,6 +11,7 @@ import (
 	"sidestep/pkg/engine"
 	"sidestep/pkg/observe"
 	"sidestep/pkg/plan"
+	"sidestep/pkg/provider"
 	"sidestep/pkg/reconcile"
 	"sidestep/pkg/record"
 )
@@ -32,26 +33,38 @@ type writeLine struct {
 // keptWrites is how many writes status shows.
 const keptWrites = 20
 
-// wrote takes one call to a provider from a zone's worker.
+// wrote takes one call to a provider from a zone's worker. A call that fails
+// again and again in the same way is told of once; one whose outcome is not
+// known always, because it may have changed something.
 func (d *Daemon) wrote(w reconcile.Write) {
+	var lines []writeLine
 	for _, c := range w.Changes {
 		line := writeLine{
 			Zone: string(w.Zone), Name: string(c.Key.Name), Type: string(c.Key.Type), Value: c.Value,
 			Action: string(c.Action), From: c.From, Reason: c.Reason, at: d.clock.Wall(),
 		}
-		level := d.log.Info
 		if w.Err != nil {
 			line.Error = w.Err.Error()
-			level = d.log.Warn
 		}
-		level("write", "zone", line.Zone, "name", line.Name, "type", line.Type, "action", line.Action, "value", line.Value, "reason", line.Reason, "error", line.Error)
-		d.journal("write", line)
-		d.ask(func(*engine.Engine) {
-			d.writes = append(d.writes, line)
-			if len(d.writes) > keptWrites {
-				d.writes = d.writes[1:]
-			}
-		})
+		news := d.errors.note(fmt.Sprintf("write %s %s %s", c.Key, c.Action, c.Value), w.Err)
+		if w.Err == nil {
+			d.log.Info("write", "zone", line.Zone, "name", line.Name, "type", line.Type, "action", line.Action, "value", line.Value, "reason", line.Reason)
+		}
+		if w.Err == nil || news || provider.ClassOf(w.Err) == provider.Ambiguous {
+			d.journal("write", line)
+		}
+		lines = append(lines, line)
+	}
+	d.ask(func(*engine.Engine) {
+		d.writes = append(d.writes, lines...)
+		d.writes = d.writes[max(0, len(d.writes)-keptWrites):]
+	})
+}
+
+// waits takes what a zone's worker waits for, for a person at a terminal.
+func (d *Daemon) waits(w reconcile.Wait) {
+	if d.progress != nil {
+		d.progress("zone %s: waiting %s: %s", w.Zone, w.For.Round(time.Second), w.Why)
 	}
 }
 
@@ -61,22 +74,24 @@ func (d *Daemon) report(r reconcile.Report) {
 		d.reportFailed(r)
 		return
 	}
+	d.errors.note("list zone "+string(r.Zone), nil)
 	if r.Look {
-		d.errors.note("list zone "+string(r.Zone), nil)
-		d.send(message{event: engine.Seen{Zone: *r.Seen}})
+		d.tell(engine.Seen{Zone: *r.Seen})
 		return
 	}
 	d.errors.note("write zone "+string(r.Zone), nil)
-	d.reportBlocked(r.Final)
 	d.reportVerified(r)
-	d.send(message{event: engine.Done{Zone: *r.Seen, Applied: r.Applied, Plan: r.Final}})
+	d.ask(func(*engine.Engine) {
+		delete(d.rivals, r.Zone)
+		d.step(engine.Done{Zone: *r.Seen, Applied: r.Applied, Plan: r.Final})
+	})
 }
 
 // reportFailed takes the end of a round that did not come to its own. Newer work
 // in its place, the end of this process, and another leader are no failures.
 func (d *Daemon) reportFailed(r reconcile.Report) {
 	if len(r.Applied) > 0 {
-		d.send(message{event: engine.Wrote{Zone: r.Zone, Applied: r.Applied}})
+		d.tell(engine.Wrote{Zone: r.Zone, Applied: r.Applied})
 	}
 	switch {
 	case errors.Is(r.Err, reconcile.ErrGaveWay), errors.Is(r.Err, context.Canceled):
@@ -86,18 +101,17 @@ func (d *Daemon) reportFailed(r reconcile.Report) {
 		return
 	}
 	what := "write zone " + string(r.Zone)
-	if r.Look {
+	if r.Seen == nil {
 		what = "list zone " + string(r.Zone)
 	}
 	d.errors.note(what, r.Err)
-	d.send(message{event: engine.Failed{Zone: r.Zone, Err: r.Err.Error()}})
-}
-
-func (d *Daemon) reportBlocked(p plan.Plan) {
-	for _, b := range p.Blocked {
-		what := fmt.Sprintf("guard %s at %s", b.Guard, b.Key)
-		d.errors.note(what, errors.New(b.Detail))
-	}
+	rival, _ := errors.AsType[*reconcile.TwoWritersError](r.Err)
+	d.ask(func(*engine.Engine) {
+		if rival != nil {
+			d.rivals[r.Zone] = rival
+		}
+		d.step(engine.Failed{Zone: r.Zone, Err: r.Err.Error()})
+	})
 }
 
 func (d *Daemon) reportVerified(r reconcile.Report) {

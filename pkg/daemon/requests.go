@@ -25,10 +25,7 @@ func (d *Daemon) Reconcile(ctx context.Context, request control.PlanRequest) (co
 	for _, guard := range request.Override {
 		override[guard] = true
 	}
-	orders := reconcile.Orders{
-		TakeOver: request.TakeOver || d.options.TakeOver,
-		OnlyAdd:  request.NoWait || d.options.OnlyAdd,
-	}
+	orders := reconcile.Orders{TakeOver: request.TakeOver, OnlyAdd: request.NoWait}
 	do := func(ctx context.Context, work engine.Work) reconcile.Report { return d.writer.Do(ctx, work, orders) }
 	return d.work(ctx, request, override, do, true)
 }
@@ -48,7 +45,7 @@ func (d *Daemon) work(
 	}
 	works := make([]engine.Work, len(zones))
 	var undecided []string
-	d.ask(func(e *engine.Engine) {
+	asked := d.ask(func(e *engine.Engine) {
 		for i, name := range zones {
 			works[i], _ = e.Work(d.now(), name, override)
 		}
@@ -56,6 +53,9 @@ func (d *Daemon) work(
 			undecided = append(undecided, t.ID())
 		}
 	})
+	if !asked {
+		return control.Plan{}, errStopped
+	}
 	answer := control.Plan{Zones: make([]control.ZonePlan, len(zones))}
 	var group sync.WaitGroup
 	for i, w := range works {
@@ -66,13 +66,41 @@ func (d *Daemon) work(
 	return answer, nil
 }
 
-// Approve takes a person's yes.
+// Approve takes a person's yes. One that cannot be stored is refused: it would
+// be forgotten by a restart, without a word.
 func (d *Daemon) Approve(_ context.Context, request control.ApproveRequest, by string) error {
+	err := errStopped
+	d.ask(func(*engine.Engine) { err = d.approve(request, by) })
+	return err
+}
+
+// approve belongs to the loop. Whether anything can be stored is tried before.
+func (d *Daemon) approve(request control.ApproveRequest, by string) error {
+	if !d.leader.leads() {
+		status := d.leader.status(d.now())
+		return &control.Error{
+			Message: fmt.Sprintf("approve %q: this node is not the leader and stores nothing: %s", request.Target, status.Detail),
+			Hint:    "say it to the leader", Exit: control.ExitNotLeader,
+		}
+	}
+	if err := d.save(); err != nil {
+		return unstored(request, "refused, because it could not be stored", err)
+	}
 	effects := d.step(engine.Approve{Target: d.approveTarget(request.Target), Plan: request.Plan, By: by})
 	if effects.Err != nil {
 		return &control.Error{Message: effects.Err.Error(), Hint: "what waits: sidestep status", Exit: control.ExitUsage}
 	}
+	if d.unsaved != nil {
+		return unstored(request, "it holds until a restart, because it could not be stored", d.unsaved)
+	}
 	return nil
+}
+
+func unstored(request control.ApproveRequest, what string, err error) error {
+	return &control.Error{
+		Message: fmt.Sprintf("approve %q: %s: %v", request.Target, what, err),
+		Hint:    "make room or make the state directory writable, and say it again", Exit: control.ExitFailure,
+	}
 }
 
 // approveTarget completes a short name of the config.

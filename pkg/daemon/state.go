@@ -5,81 +5,148 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync"
 
 	"sidestep/pkg/engine"
 	"sidestep/pkg/store"
 )
 
-// openStore opens the state directory and takes up what it holds. What cannot
-// be read is never fatal: the engine then begins anew, and when overrides may
-// have been lost, resumes nothing before a person looked.
-func (d *Daemon) openStore() error {
-	if _, err := os.Stat(d.config.State.Dir); !d.options.Write && errors.Is(err, os.ErrNotExist) {
-		return nil // to look makes no directory
-	}
-	s, loaded, err := store.Open(d.config.State.Dir, store.Options{
-		Logger: d.log, Now: d.clock.Wall, MaxAge: d.config.State.MaxAge,
-	})
-	if err != nil && !d.options.Write {
-		d.log.Warn("nothing is known of approvals: the state directory cannot be opened", "dir", d.config.State.Dir, "error", err)
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("open state directory %s: %w; name another with state.dir, or make it writable", d.config.State.Dir, err)
-	}
-	d.store = s
-	if d.options.Write && loaded.Unwritable != nil {
-		d.log.Error("nothing can be saved; a restart will know nothing of verdicts, holds and approvals", "dir", s.Dir(), "error", loaded.Unwritable)
-	}
-	d.takeUp(loaded)
-	if !d.options.Write {
-		d.store = nil // a plan leaves no trace
-	}
-	return nil
+// disk is the state directory as far as this process may write to it: while it
+// is the leader, since the directory is the leader's.
+type disk struct {
+	mu    sync.Mutex
+	store *store.Store // nil while nothing may be written
 }
 
-func (d *Daemon) takeUp(loaded store.Loaded) {
-	var state engine.State
-	for loaded.Payload != nil {
-		err := json.Unmarshal(loaded.Payload, &state)
-		if err == nil {
-			verdicts := loaded.Recent && !d.options.Once // a command judges by its own rounds
-			d.engine.Restore(state, verdicts, loaded.Recent)
-			break
-		}
-		loaded, state = d.store.Reject(loaded, err.Error()), engine.State{}
+func (k *disk) open(s *store.Store) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.store = s
+}
+
+func (k *disk) close() { k.open(nil) }
+
+func (k *disk) get() *store.Store {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.store
+}
+
+// lookAtState takes up what the state directory holds, and changes nothing in
+// it: another process may be the leader. What cannot be read is never fatal:
+// the engine then begins anew, and when overrides may have been lost, resumes
+// nothing before a person looked.
+func (d *Daemon) lookAtState() error {
+	dir := d.options.Config.State.Dir
+	writes := d.options.Write && !d.options.ReadOnly
+	var err error
+	if writes {
+		err = os.MkdirAll(dir, 0o750)
+	}
+	var s *store.Store
+	var loaded store.Loaded
+	if err == nil {
+		s, loaded, err = store.Open(dir, store.Options{Now: d.clock.Wall, MaxAge: d.options.Config.State.MaxAge, ReadOnly: true})
+	}
+	switch {
+	case err != nil && writes:
+		return fmt.Errorf("open state directory %s: %w; name another with state.dir, or make it writable", dir, err)
+	case err != nil:
+		d.log.Warn("nothing is known of approvals: the state directory cannot be read", "dir", dir, "error", err)
+		return nil
+	}
+	state, loaded := readState(s, loaded)
+	d.takenUp = loaded.SavedAt
+	if state != nil {
+		verdicts := loaded.Recent && !d.options.Once // a command judges by its own rounds
+		d.engine.Restore(*state, verdicts, loaded.Recent)
 	}
 	switch {
 	case loaded.Lost():
-		d.log.Error("the saved state cannot be used", "reason", loaded.Reason, "kept as", loaded.Aside)
+		d.log.Error("the saved state cannot be used; nothing is resumed before: sidestep approve all", "dir", dir, "reason", loaded.Reason)
 		d.engine.Lose()
 	case loaded.Status == store.Stale:
 		d.log.Warn("the saved state is old: verdicts begin anew", "age", loaded.Age.String(), "reason", loaded.Reason)
 	}
+	return nil
 }
 
-// save writes the state down. It belongs to the loop. A standby saves nothing:
-// the directory is the leader's.
-func (d *Daemon) save() {
+// readState makes sense of what was loaded, or of the generation before it; nil
+// when neither makes any.
+func readState(s *store.Store, loaded store.Loaded) (*engine.State, store.Loaded) {
+	for loaded.Payload != nil {
+		var state engine.State
+		err := json.Unmarshal(loaded.Payload, &state)
+		if err == nil {
+			err = state.Validate()
+		}
+		if err == nil {
+			return &state, loaded
+		}
+		loaded = s.Reject(loaded, err.Error())
+	}
+	return nil, loaded
+}
+
+// openState opens the state directory to write to it, which only the leader
+// does. It is read again, for the leader before may have saved since this
+// process looked: what persons said is taken up. Without a directory the daemon
+// goes on, and says so; the notes are nil then.
+func (d *Daemon) openState() *store.Notes {
+	dir := d.options.Config.State.Dir
+	s, loaded, err := store.Open(dir, store.Options{Logger: d.log, Now: d.clock.Wall, MaxAge: d.options.Config.State.MaxAge})
+	if err == nil && loaded.Unwritable != nil {
+		err = loaded.Unwritable
+	}
+	if err != nil {
+		d.log.Error("nothing can be saved; a restart will know nothing of verdicts, holds and approvals", "dir", dir, "error", err)
+	}
+	if s == nil {
+		return nil
+	}
+	state, loaded := readState(s, loaded)
+	d.ask(func(e *engine.Engine) {
+		if state != nil && loaded.SavedAt.After(d.takenUp) {
+			e.Restore(*state, false, false)
+		}
+		if loaded.Lost() {
+			e.Lose()
+		}
+	})
+	d.disk.open(s)
+	return s.Notes()
+}
+
+// save writes the state down, if this process may. It belongs to the loop.
+func (d *Daemon) save() error {
 	d.saved = d.clock.Wall()
-	if d.store == nil || !d.leader.leads() {
-		return
+	s := d.disk.get()
+	if s == nil {
+		d.unsaved = nil
+		return nil
 	}
 	payload, err := json.Marshal(d.engine.State())
 	if err == nil {
-		err = d.store.Save(payload)
+		err = s.Save(payload)
 	}
-	d.errors.note("save state", err)
+	if err == nil {
+		d.takenUp = d.clock.Wall() // nothing saved until now is news
+	}
+	d.unsaved = err
+	d.errors.note("save the state", err)
+	return err
 }
 
-// journal appends one line. A store that fails is loud and stops nothing.
+// journal appends one line, if this process may. A store that fails is loud and
+// stops nothing.
 func (d *Daemon) journal(kind string, fields any) {
-	if d.store == nil || !d.leader.leads() {
+	s := d.disk.get()
+	if s == nil {
 		return
 	}
-	err := d.store.Append(kind, fields)
+	err := s.Append(kind, fields)
 	if errors.Is(err, store.ErrReadOnly) || errors.Is(err, store.ErrFull) {
-		err = fmt.Errorf("%w; make room or make it writable: what happens now is not written down", err)
+		err = fmt.Errorf("%w; what happens now is not written down", err)
 	}
 	d.errors.note("append to the journal", err)
 }
@@ -90,6 +157,6 @@ func (d *Daemon) logEntry(e engine.Entry) {
 	case "verdict":
 		d.log.Info("verdict", "target", e.Target, "from", e.From, "to", e.To, "phase", e.Phase, "cause", e.Cause, "detail", e.Detail)
 	default:
-		d.log.Info(e.Kind, "target", e.Target, "by", e.By, "detail", e.Detail)
+		d.log.Info(e.Kind, "target", e.Target, "guard", e.Guard, "by", e.By, "detail", e.Detail)
 	}
 }

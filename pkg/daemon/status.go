@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"sidestep/pkg/config"
@@ -17,21 +18,28 @@ import (
 // Status describes everything, or the record sets of one name and what they
 // rest on.
 func (d *Daemon) Status(_ context.Context, name string) (control.Status, error) {
-	var only record.Name
-	if name != "" {
-		var err error
-		if only, err = d.knownName(name); err != nil {
-			return control.Status{}, &control.Error{Message: err.Error(), Exit: control.ExitUsage}
-		}
-	}
 	var status control.Status
-	d.ask(func(e *engine.Engine) { status = d.describe(e, only) })
-	return status, nil
+	err := errStopped
+	d.ask(func(e *engine.Engine) { status, err = d.statusOf(e, name) })
+	return status, err
 }
 
-// knownName is a name of the config, absolute or short.
+// statusOf belongs to the loop.
+func (d *Daemon) statusOf(e *engine.Engine, name string) (control.Status, error) {
+	if name == "" {
+		return d.describe(e, ""), nil
+	}
+	only, err := d.knownName(name)
+	if err != nil {
+		return control.Status{}, &control.Error{Message: err.Error(), Exit: control.ExitUsage}
+	}
+	return d.describe(e, only), nil
+}
+
+// knownName is a name of the config in force, absolute or short. It belongs to
+// the loop.
 func (d *Daemon) knownName(text string) (record.Name, error) {
-	for _, spec := range d.options.Config.Records {
+	for _, spec := range d.config.Records {
 		name, err := record.ParseNameIn(text, spec.Key.Zone)
 		if err == nil && name == spec.Key.Name {
 			return name, nil
@@ -43,7 +51,7 @@ func (d *Daemon) knownName(text string) (record.Name, error) {
 func (d *Daemon) describe(e *engine.Engine, only record.Name) control.Status {
 	view := e.View(d.now())
 	status := control.Status{
-		Node: d.config.Node.Name, Leader: d.leader.status(d.now()),
+		Node: d.config.Node.Name, Leader: d.leaderStatus(),
 		Zones: []control.Zone{}, Records: []control.Record{}, Targets: []control.Target{},
 		Sites: []control.Site{}, Overrides: []control.Override{}, Notices: d.notices(view),
 		Writes: newestFirst(d.writes),
@@ -72,6 +80,20 @@ func (d *Daemon) describe(e *engine.Engine, only record.Name) control.Status {
 	return status
 }
 
+// leaderStatus is the lease's, unless another node writes one of the zones: a
+// lease of this host does not bind it.
+func (d *Daemon) leaderStatus() control.Leader {
+	status := d.leader.status(d.now())
+	for _, zone := range slices.Sorted(maps.Keys(d.rivals)) {
+		if status.State == "leader" {
+			rival := d.rivals[zone]
+			status.State, status.Holder = "two-writers", rival.Holder
+			status.Detail = fmt.Sprintf("zone %s: %v", zone, rival)
+		}
+	}
+	return status
+}
+
 func (d *Daemon) notices(view engine.View) []string {
 	notices := []string{}
 	if view.Lost {
@@ -79,6 +101,9 @@ func (d *Daemon) notices(view engine.View) []string {
 	}
 	if d.options.ReadOnly {
 		notices = append(notices, "read-only: everything but the write")
+	}
+	if d.unsaved != nil {
+		notices = append(notices, "the state cannot be saved, and a restart will not know of what happens now: "+d.unsaved.Error())
 	}
 	if d.reload != "" {
 		notices = append(notices, "the last reload was refused and the config before is in force: "+d.reload)

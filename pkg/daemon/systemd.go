@@ -19,9 +19,8 @@ const (
 
 // tellSystemd does nothing where no service manager listens.
 func (d *Daemon) tellSystemd(state string) {
-	if _, err := systemd.SdNotify(false, state); err != nil {
-		d.log.Warn("the service manager could not be told", "state", state, "error", err)
-	}
+	_, err := systemd.SdNotify(false, state)
+	d.errors.note("tell the service manager", err)
 }
 
 // reloading is the message that a Type=notify-reload service sends, with the
