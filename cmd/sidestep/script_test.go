@@ -14,6 +14,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -58,6 +59,10 @@ var scriptCommands = map[string]func(*testscript.TestScript, bool, []string){
 	"isjson": scriptIsJSON,
 	// nowhere TEXT FILE...  looks for TEXT in files and below directories.
 	"nowhere": scriptNowhere,
+	// eventually COMMAND... REGEXP  runs a command until its output matches.
+	"eventually": scriptEventually,
+	// corrupt DIR  damages every saved state in a state directory.
+	"corrupt": scriptCorrupt,
 	// pick NAME REGEXP FILE  sets $NAME to the first group of what matches.
 	"pick": scriptPick,
 }
@@ -69,13 +74,40 @@ func setUpScript(env *testscript.Env) error {
 	env.Values[backendsKey{}] = &[]*lab.Backend{}
 	// The scripts' directories are short enough for a socket.
 	env.Setenv("SOCKET", filepath.Join(env.WorkDir, "c.sock"))
-	port, err := lab.FreePort("127.0.0.1")
+	port, err := dnsPort()
 	if err != nil {
 		return err
 	}
 	env.Setenv("FREEPORT", strconv.Itoa(port))
 	env.Setenv("SIDESTEP_CONFIG", "sidestep.yaml")
 	return nil
+}
+
+// nextPort is where dnsPort looks next. It begins somewhere else in each
+// process, and below the ports that the kernel gives to outgoing connections.
+var nextPort = func() *atomic.Int32 {
+	at := new(atomic.Int32)
+	at.Store(int32(20000 + os.Getpid()%10000))
+	return at
+}()
+
+// dnsPort finds a port of 127.0.0.1 that is free for UDP and for TCP, and that
+// no other script gets.
+func dnsPort() (int, error) {
+	for range 100 {
+		port := int(nextPort.Add(1))
+		addr := fmt.Sprintf("127.0.0.1:%d", port)
+		udp, err := net.ListenPacket("udp", addr)
+		if err != nil {
+			continue
+		}
+		tcp, err := net.Listen("tcp", addr)
+		if err == nil {
+			return port, errors.Join(udp.Close(), tcp.Close())
+		}
+		_ = udp.Close() // the next port is tried
+	}
+	return 0, errors.New("no free port for a name server")
 }
 
 func backendsOf(ts *testscript.TestScript) *[]*lab.Backend {
@@ -112,19 +144,42 @@ func scriptLab(ts *testscript.TestScript, neg bool, args []string) {
 	needArgs(ts, neg, args, 1, "lab N")
 	n, err := strconv.Atoi(args[0])
 	ts.Check(err)
-	addrs, err := lab.FreeAddrs(n)
-	ts.Check(err)
 	list := backendsOf(ts)
-	for i, addr := range addrs {
-		b := lab.NewBackend(fmt.Sprintf("b%d", i+1), addr)
-		ts.Check(b.Start())
+	*list, err = startLab(n)
+	ts.Check(err)
+	for i, b := range *list {
 		ts.Defer(func() { _ = b.Close() })
-		*list = append(*list, b)
-		host, port, err := net.SplitHostPort(addr)
+		host, port, err := net.SplitHostPort(b.Addr())
 		ts.Check(err)
 		ts.Setenv(fmt.Sprintf("IP%d", i+1), host)
 		ts.Setenv("PORT", port)
 	}
+}
+
+// startLab starts n web servers. Another script may take a free port in
+// between: then others are tried.
+func startLab(n int) (list []*lab.Backend, err error) {
+	for range 10 {
+		var addrs []string
+		if addrs, err = lab.FreeAddrs(n); err != nil {
+			return nil, err
+		}
+		list = nil
+		for i, addr := range addrs {
+			b := lab.NewBackend(fmt.Sprintf("b%d", i+1), addr)
+			if err = b.Start(); err != nil {
+				break
+			}
+			list = append(list, b)
+		}
+		if err == nil {
+			return list, nil
+		}
+		for _, b := range list {
+			_ = b.Close() // it is not needed
+		}
+	}
+	return nil, err
 }
 
 func backendOf(ts *testscript.TestScript, number string) *lab.Backend {
@@ -245,6 +300,26 @@ func scriptNowhere(ts *testscript.TestScript, neg bool, args []string) {
 			}
 			return err
 		}))
+	}
+}
+
+func scriptEventually(ts *testscript.TestScript, neg bool, args []string) {
+	needArgs(ts, neg, args, 2, "eventually COMMAND... REGEXP")
+	command, pattern := args[:len(args)-1], regexp.MustCompile(args[len(args)-1])
+	eventually(ts, strings.Join(args, " "), func() bool {
+		return ts.Exec(command[0], command[1:]...) == nil && pattern.MatchString(ts.ReadFile("stdout"))
+	})
+}
+
+func scriptCorrupt(ts *testscript.TestScript, neg bool, args []string) {
+	needArgs(ts, neg, args, 1, "corrupt DIR")
+	files, err := filepath.Glob(filepath.Join(ts.MkAbs(args[0]), "state.json*"))
+	ts.Check(err)
+	if len(files) == 0 {
+		ts.Fatalf("no state is saved in %s", args[0])
+	}
+	for _, file := range files {
+		ts.Check(os.WriteFile(file, []byte(`{"half of`), 0o600))
 	}
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -14,12 +15,15 @@ import (
 type shape any
 
 type (
-	object  map[string]shape     // these fields at least
-	list    struct{ of shape }   // of at least one
-	none    struct{ why string } // an empty list, or null, in this version
-	maybe   struct{ of shape }   // or null
-	empty   struct{ of shape }   // or an empty text
-	any0    struct{}             // a list of texts, which may be empty
+	object map[string]shape   // these fields at least
+	list   struct{ of shape } // of at least one
+	unused struct {           // nothing can be there in this version
+		value any // null, an empty text or an empty list
+		why   string
+	}
+	maybe   struct{ of shape } // or null
+	empty   struct{ of shape } // or an empty text
+	texts   struct{}           // a list of texts, which may be empty
 	text    struct{}
 	boolean struct{}
 	number  struct{}
@@ -45,7 +49,7 @@ var (
 var shapes = map[string]shape{
 	"plan": object{"zones": list{zoneShape}},
 	"reconcile": object{"zones": list{object{
-		"zone": name{}, "in_sync": boolean{}, "checksum": text{}, "changes": list{changeShape}, "blocked": any0{},
+		"zone": name{}, "in_sync": boolean{}, "checksum": text{}, "changes": list{changeShape}, "blocked": texts{},
 		"applied": list{changeShape}, "verified": boolean{},
 	}}},
 	"status": object{
@@ -54,18 +58,18 @@ var shapes = map[string]shape{
 			"state":  word{"leader", "standby", "none", "two-writers"},
 			"holder": text{}, "until": maybe{moment{}},
 		},
-		"frozen": none{"this version cannot be frozen"},
+		"frozen": unused{nil, "this version cannot be frozen"},
 		"zones": list{object{
 			"zone": name{}, "provider": text{}, "pause": word{"native", "rename", "parked"},
 			"atomic": boolean{}, "fenced": boolean{}, "open_calls": number{}, "error": empty{text{}},
 		}},
 		"records": list{object{
 			"name": name{}, "type": text{}, "variant": empty{text{}}, "policy": word{"all", "priority", "weighted"},
-			"live": list{text{}}, "paused": list{text{}}, "wanted": list{text{}}, "held": list{text{}}, "foreign": list{text{}},
+			"live": list{text{}}, "paused": list{text{}}, "wanted": list{text{}}, "held": unused{[]any{}, "the providers of this version mark all that they pause"}, "foreign": list{text{}},
 			"weights": numbers{}, "reason": text{},
 			"answers": list{object{
-				"value": text{}, "site": none{"this version has no sites"}, "state": word{"live", "paused", "missing"},
-				"verdict": word{"up", "down", "unknown"}, "usable": boolean{}, "override": none{"this version has no overrides"},
+				"value": text{}, "site": unused{"", "this version has no sites"}, "state": word{"live", "paused", "missing"},
+				"verdict": word{"up", "down", "unknown"}, "usable": boolean{}, "override": unused{"", "this version has no overrides"},
 			}},
 		}},
 		"targets": list{object{
@@ -73,8 +77,8 @@ var shapes = map[string]shape{
 			"phase": empty{text{}}, "cause": empty{text{}}, "since": moment{}, "passes": number{}, "fails": number{},
 			"cooldown": object{"state": word{"eligible", "cooling", "probing", "disabled"}, "until": maybe{moment{}}, "attempts": number{}},
 		}},
-		"sites":     none{"this version has no sites"},
-		"overrides": none{"this version has no overrides"},
+		"sites":     unused{[]any{}, "this version has no sites"},
+		"overrides": unused{[]any{}, "this version has no overrides"},
 		"writes":    list{object{"at": moment{}, "zone": name{}, "name": name{}, "type": text{}, "value": text{}, "action": text{}, "error": empty{text{}}}},
 		"config":    object{"file": text{}, "loaded": moment{}, "error": empty{text{}}},
 	},
@@ -84,7 +88,7 @@ var shapes = map[string]shape{
 		"latency_ms": number{},
 	}}},
 	"validate": object{
-		"config": text{}, "valid": boolean{}, "errors": any0{}, "warnings": list{text{}},
+		"config": text{}, "valid": boolean{}, "errors": texts{}, "warnings": list{text{}},
 		"zones": list{object{
 			"zone": name{}, "provider": text{}, "pause": text{}, "atomic": boolean{}, "fenced": boolean{},
 			"records": number{}, "words": text{}, "error": empty{text{}},
@@ -105,9 +109,9 @@ func misfits(at string, s shape, value any) []string {
 		return misfitFields(at, s, value)
 	case list:
 		return misfitElements(at, s, value)
-	case none:
-		if elements, isList := value.([]any); value != nil && value != "" && (!isList || len(elements) > 0) {
-			return wrong("%v, but %s", value, s.why)
+	case unused:
+		if !reflect.DeepEqual(value, s.value) {
+			return wrong("%#v, expected %#v: %s", value, s.value, s.why)
 		}
 	case maybe:
 		if value != nil {
@@ -117,7 +121,7 @@ func misfits(at string, s shape, value any) []string {
 		if value != "" {
 			return misfits(at, s.of, value)
 		}
-	case any0:
+	case texts:
 		if elements, isList := value.([]any); !isList || len(elements) > 0 && elements[0] == nil {
 			return wrong("%v is not a list", value)
 		}

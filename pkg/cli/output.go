@@ -35,6 +35,13 @@ func (a *app) table(rows [][]string) {
 	_ = w.Flush() // stdout is gone: nobody to tell
 }
 
+func plural(n int, one, more string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, more)
+}
+
 // complain tells people what is wrong, as every error is told.
 func (a *app) complain(text string) {
 	for line := range strings.SplitSeq(text, "\n") {

@@ -80,8 +80,8 @@ func leaderWords(l control.Leader) string {
 			text += " until " + l.Until.Format(time.RFC3339)
 		}
 		return text
-	case "standby":
-		return "standby: " + l.Detail
+	case "none":
+		return "not the leader: " + l.Detail
 	}
 	return l.State + ": " + l.Detail
 }
@@ -97,7 +97,7 @@ func (a *app) printZones(zones []control.Zone) {
 			state = "not listed yet"
 		}
 		if z.OpenCalls > 0 {
-			state += fmt.Sprintf(", %d open calls", z.OpenCalls)
+			state += ", " + plural(z.OpenCalls, "open call", "open calls")
 		}
 		rows = append(rows, []string{z.Zone, z.Provider, z.Pause, writeWords(z), state})
 	}
@@ -142,9 +142,9 @@ func (a *app) printRecords(records []control.Record) {
 func (a *app) printTargets(targets []control.Target, now time.Time) {
 	rows := [][]string{{"TARGET", "VERDICT", "FOR", "IN A ROW", "LAST"}}
 	for _, t := range targets {
-		row := fmt.Sprintf("%d passes", t.Passes)
+		row := plural(t.Passes, "pass", "passes")
 		if t.Fails > 0 {
-			row = fmt.Sprintf("%d fails", t.Fails)
+			row = plural(t.Fails, "failure", "failures")
 		}
 		last := t.Detail
 		if t.Phase != "" {
