@@ -87,7 +87,7 @@ type starter func(testing.TB, rfc2136test.Zone) *rfc2136test.Server
 
 func newWorld(t *testing.T, start starter) *world {
 	t.Helper()
-	w := &world{t: t, interval: 200 * time.Millisecond, fall: 3, debounce: 200 * time.Millisecond}
+	w := &world{t: t, interval: 400 * time.Millisecond, fall: 3, debounce: 200 * time.Millisecond}
 	w.dir = shortDir(t)
 	w.config = filepath.Join(w.dir, "sidestep.yaml")
 	w.startBackends(2)
@@ -103,7 +103,7 @@ func newWorld(t *testing.T, start starter) *world {
 // shortDir is a directory whose name leaves room for a unix socket's path.
 func shortDir(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "sst-")
+	dir, err := os.MkdirTemp("", "sst-") //nolint:usetesting // the path of a unix socket has to be short
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,12 +154,13 @@ checks:
   web:
     http: {url: "http://www.example.com:%s/healthz", json: {status: ok}}
     interval: %gs
+    timeout: %gs
     fall: %d
     rise: 2
 records:
   - {name: www.example.com, ttl: 60s, check: web, answers: [%s, %s]}
 `, w.state(), w.socket(), w.debounce.Seconds(), w.extra, w.upstream, key.Name, key.Algorithm, key.Secret, port,
-		w.interval.Seconds(), w.fall, ip(w.backends[0]), ip(w.backends[1]))
+		w.interval.Seconds(), (w.interval - 10*time.Millisecond).Seconds(), w.fall, ip(w.backends[0]), ip(w.backends[1]))
 	if err := os.WriteFile(w.config, []byte(text), 0o600); err != nil {
 		w.t.Fatal(err)
 	}
