@@ -67,14 +67,18 @@
 //  4. The daemon hands it to engine.Step. health counts it; mostly nothing
 //     follows, and the road ends here.
 //  5. The last failure of a row changes the verdict. steer works out the wanted
-//     answers of every record set that asks for this target, with reasons.
-//  6. The daemon appends the change to the store first, then hands the wanted
-//     sets to reconcile. There is one slot, and the newest wins.
-//  7. reconcile waits out the debounce and asks its lease. Who does not lead
-//     keeps the plan for status and writes nothing.
-//  8. The leader lists the zone, plan compares and checks its limits: go, or
-//     blocked, with the numbers. Sets of one zone go one after the other, zones
-//     side by side.
+//     answers of every record set that rests on this target, with reasons, and
+//     plan finds that the zone, as it was listed last, differs. That opens the
+//     zone's debounce window; at its end engine works everything out again, and
+//     lets Work for the zone out if there is still something to change.
+//  6. The daemon appends the change to the store first, then hands the Work to
+//     reconcile. There is one slot for each zone, and the newest wins.
+//  7. reconcile asks its lease. Who does not lead keeps the plan for status and
+//     writes nothing.
+//  8. The leader lists the zone, and the Work, a value, plans itself against the
+//     list: steer, plan and its limits once more, so that what is written rests
+//     on what is there. Go, or blocked, with the numbers. Sets of one zone go
+//     one after the other, zones side by side.
 //  9. Last before the call, the gate: is the lease good for longer than the call
 //     may take? Then the adapter adds or takes away; a take-away is told which
 //     answers have to survive it. After an unclear outcome the zone is listed
