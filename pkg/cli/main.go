@@ -35,6 +35,7 @@ type app struct {
 	file        string // flag --config
 	json        bool
 	log         logFlags
+	screen      *screen
 	exit        int // what the command exits with when it has no error
 }
 
@@ -49,7 +50,9 @@ func Main(args []string, stdio IO, registry provider.Registry, version string) i
 
 // run is Main without the signals.
 func run(ctx context.Context, args []string, stdio IO, registry provider.Registry, version string) int {
-	a := &app{io: stdio, registry: registry, version: version, environment: config.NewEnvironment()}
+	a := &app{registry: registry, version: version, environment: config.NewEnvironment(), screen: newScreen(stdio)}
+	stdio.Err = a.screen
+	a.io = stdio
 	root := a.root()
 	root.SetArgs(args)
 	root.SetIn(stdio.In)

@@ -84,6 +84,7 @@ or another node writes, 5 provider or network error.`,
 	a.addZone(cmd, &f)
 	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "plan only, write nothing")
 	cmd.Flags().StringSliceVar(&f.override, "override-guard", nil, "let the plan pass this `GUARD` once: "+guardNames()+"; may be repeated")
+	complete(cmd, "override-guard", func() []string { return daemon.Guards })
 	cmd.Flags().BoolVar(&f.noWait, "no-wait", false, "add only, and never wait until earlier calls are beyond doubt")
 	cmd.Flags().BoolVar(&f.takeOver, "take-over", false, "write although another node's stamp in the zone is fresh")
 	a.addJSON(cmd)

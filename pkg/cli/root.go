@@ -55,7 +55,7 @@ network error, 6 frozen, 10 changes are pending (plan --exit-code).`,
 	}
 	root.PersistentFlags().StringVar(&a.file, "config", "", "read the config from `FILE` (default /etc/sidestep/sidestep.yaml, then ./sidestep.yaml)")
 	_ = root.MarkPersistentFlagFilename("config", "yaml", "yml") // the flag is there
-	a.log.bind(root.PersistentFlags())
+	a.log.bind(root)
 	root.PersistentFlags().BoolP("help", "h", false, "show this manual")
 	root.Flags().BoolP("version", "v", false, "print the version")
 	root.SetUsageTemplate(usageTemplate)
