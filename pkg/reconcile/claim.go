@@ -46,6 +46,7 @@ func (r *round) hold(ctx context.Context) error {
 			return err
 		}
 	}
+	r.held = true
 	if !promises.Fenced {
 		return nil // it was found out not to compare
 	}
@@ -101,7 +102,9 @@ func (w *worker) sendClaim(ctx context.Context, fencer provider.Fencer, seen *pr
 }
 
 // twoWriters is the error of a zone whose stamp says that another node writes
-// it, unless a person said that this one takes over.
+// it, unless a person said that this one takes over. A stamp of our own name is
+// that of a process before this one, and is taken over; but when it replaced
+// one of this process, a second node of that name is alive.
 func (r *round) twoWriters() error {
 	if r.orders.TakeOver {
 		return nil
@@ -109,10 +112,11 @@ func (r *round) twoWriters() error {
 	now := r.options.Clock.Wall()
 	for _, s := range r.snapshot.Stamps {
 		age := now.Sub(s.At)
-		if s.Released || s.Holder == "" || s.Holder == r.options.Node || age > freshStamp {
+		namesake := s.Holder == r.options.Node
+		if s.Released || s.Holder == "" || age > freshStamp || r.past[s.Nonce] || namesake && !r.held {
 			continue
 		}
-		return &TwoWritersError{Holder: s.Holder, Age: max(age, 0)}
+		return &TwoWritersError{Holder: s.Holder, Age: max(age, 0), Namesake: namesake}
 	}
 	return nil
 }
@@ -153,7 +157,20 @@ func (w *worker) stamp() provider.Stamp {
 		Nonce:  nonce(),
 	}
 	w.mine[s.Nonce] = w.seq
+	w.remember(s.Nonce)
 	return s
+}
+
+// maxPast bounds how many nonces of its own a process remembers.
+const maxPast = 4096
+
+// remember keeps a nonce for as long as this process lives, to know its own
+// stamp again when a restored backup brings an old one back.
+func (w *worker) remember(nonce string) {
+	if len(w.past) >= maxPast {
+		clear(w.past)
+	}
+	w.past[nonce] = true
 }
 
 func nonce() string {

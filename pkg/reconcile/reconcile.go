@@ -106,14 +106,21 @@ var ErrGaveWay = errors.New("gave way to newer work")
 // TwoWritersError says that another node wrote the zone a short while ago and
 // did not let go of it.
 type TwoWritersError struct {
-	Holder string
-	Age    time.Duration
+	Holder   string
+	Age      time.Duration
+	Namesake bool // the other one has this node's own name
 }
 
 // Error names the other node and the ways on.
 func (e *TwoWritersError) Error() string {
-	return fmt.Sprintf("two writers: node %s wrote this zone %s ago and has not released it; stop it there, or take over from it: sidestep reconcile --take-over",
-		e.Holder, e.Age.Round(time.Second))
+	who := "node " + e.Holder
+	hint := "stop it there"
+	if e.Namesake {
+		who = "another process of this node's own name, " + e.Holder + ","
+		hint = "stop it, or give each its own node.name"
+	}
+	return fmt.Sprintf("two writers: %s wrote this zone %s ago and has not released it; %s, or take over from it: sidestep reconcile --take-over",
+		who, e.Age.Round(time.Second), hint)
 }
 
 // Reconciler writes zones. Its methods are safe for concurrent use.

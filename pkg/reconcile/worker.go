@@ -23,6 +23,8 @@ type worker struct {
 	log        *slog.Logger
 	doubt      *doubts
 	mine       map[string]uint64 // nonces of stamps that this process wrote or tried to, with their seq
+	past       map[string]bool   // the same, those too that can no longer be in force
+	held       bool              // this process held the zone's stamp at some time
 	seq        uint64
 	proved     bool                // the fence was put to the proof by this process
 	waited     bool                // a wait was told of, and nothing was written since
@@ -50,6 +52,7 @@ func newWorker(r *Reconciler, zone Zone) *worker {
 		log:        r.options.Logger.With("zone", string(zone.Name)),
 		doubt:      newDoubts(r.options.Clock.Boot(), zone.Adapter.Promises()),
 		mine:       map[string]uint64{},
+		past:       map[string]bool{},
 		unverified: map[record.Key]bool{},
 		wake:       make(chan struct{}, 1),
 	}
