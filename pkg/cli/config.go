@@ -44,9 +44,11 @@ Exit codes: 0 printed, 2 usage or config.`,
 
 func (a *app) versionCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "version",
-		Short: "Print the version",
-		Args:  noArguments,
+		Use:     "version",
+		Short:   "Print the version",
+		Long:    "Print the version, that of Go, and the system it is built for.",
+		Example: `  sidestep version --json`,
+		Args:    noArguments,
 		RunE: func(*cobra.Command, []string) error {
 			if a.json {
 				return a.printJSON(struct {

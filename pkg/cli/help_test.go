@@ -1,0 +1,110 @@
+package cli
+
+import (
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"sidestep/pkg/config"
+)
+
+// testApp is the command line with nowhere to write.
+func testApp() *app {
+	stdio := IO{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard, Getenv: func(string) string { return "" }}
+	return &app{io: stdio, version: "test", environment: config.NewEnvironment(), screen: newScreen(stdio)}
+}
+
+func everyCommand(cmd *cobra.Command) []*cobra.Command {
+	list := []*cobra.Command{cmd}
+	for _, c := range cmd.Commands() {
+		list = append(list, everyCommand(c)...)
+	}
+	return list
+}
+
+// trivial commands need no exit codes of their own.
+var trivial = []string{"sidestep help", "sidestep completion", "sidestep version", "sidestep config"}
+
+// wide is how long a line of a help text may be: a terminal's width.
+const wide = 80
+
+func TestHelpTexts(t *testing.T) {
+	for _, cmd := range everyCommand(testApp().root()) {
+		t.Run(cmd.CommandPath(), func(t *testing.T) {
+			wantSentence(t, "Short", cmd.Short)
+			if first, _, _ := strings.Cut(cmd.Long, "\n"); first == "" {
+				t.Error("no Long")
+			} else if !strings.HasPrefix(first, strings.TrimSuffix(cmd.Short, ".")) && cmd.Long != first {
+				t.Errorf("Long begins with %q, want the Short", first)
+			}
+			for line := range strings.SplitSeq(cmd.Long+"\n"+cmd.Example, "\n") {
+				if len(line) > wide {
+					t.Errorf("a line of %d bytes: %q", len(line), line)
+				}
+			}
+			if cmd.HasParent() && !strings.Contains(cmd.Example, cmd.CommandPath()) {
+				t.Errorf("the example does not show %q: %q", cmd.CommandPath(), cmd.Example)
+			}
+			if !slices.Contains(trivial, cmd.CommandPath()) && !strings.Contains(cmd.Long, "\nExit codes: 0 ") {
+				t.Error("Long does not say the exit codes")
+			}
+			cmd.Flags().VisitAll(func(f *pflag.Flag) { wantFlagText(t, f) })
+			cmd.PersistentFlags().VisitAll(func(f *pflag.Flag) { wantFlagText(t, f) })
+		})
+	}
+}
+
+var capitalVerb = regexp.MustCompile(`^[A-Z][a-z]+,? `)
+
+func wantSentence(t *testing.T, what, text string) {
+	t.Helper()
+	if !capitalVerb.MatchString(text) || strings.HasSuffix(text, ".") || strings.Contains(text, "\n") {
+		t.Errorf("%s is %q: it has to begin with a capital verb, and to end without a full stop", what, text)
+	}
+}
+
+func wantFlagText(t *testing.T, f *pflag.Flag) {
+	t.Helper()
+	name, text := pflag.UnquoteUsage(f)
+	if text == "" || strings.HasSuffix(text, ".") {
+		t.Errorf("--%s is described by %q", f.Name, text)
+	}
+	if name != strings.ToUpper(name) {
+		t.Errorf("--%s takes %q: name it in capitals, with backquotes", f.Name, name)
+	}
+}
+
+// TestExamplesAreCommandLines parses every command line of the examples and of
+// the long texts.
+func TestExamplesAreCommandLines(t *testing.T) {
+	for _, cmd := range everyCommand(testApp().root()) {
+		for line := range strings.SplitSeq(cmd.Long+"\n"+cmd.Example, "\n") {
+			if strings.HasPrefix(line, "  sidestep ") {
+				if err := parses(line); err != nil {
+					t.Errorf("%s: %q: %v", cmd.CommandPath(), line, err)
+				}
+			}
+		}
+	}
+}
+
+// parses reads a command line as the shell and sidestep would, and runs
+// nothing.
+func parses(line string) error {
+	line, _, _ = strings.Cut(line, "   ") // what follows says what it is for
+	line = regexp.MustCompile(` (\||\|\||&&|>) .*`).ReplaceAllString(line, "")
+	args := strings.Fields(line)[1:]
+	cmd, rest, err := testApp().root().Find(args)
+	if err != nil {
+		return err
+	}
+	if err := cmd.ParseFlags(rest); err != nil {
+		return err
+	}
+	return cmd.ValidateArgs(cmd.Flags().Args())
+}
