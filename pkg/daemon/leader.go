@@ -86,8 +86,8 @@ func (d *Daemon) lead(ctx context.Context) error {
 		return nil
 	}
 	for ctx.Err() == nil {
-		held, err := d.win(ctx)
-		if err != nil || !d.reign(ctx, held) {
+		held := d.win(ctx)
+		if held == nil || !d.reign(ctx, held) {
 			return nil // stopped
 		}
 		d.log.Error("no longer the leader: the lease was lost")
@@ -125,8 +125,8 @@ func (d *Daemon) reign(ctx context.Context, held lease.Held) bool {
 // waits.
 const retryLease = time.Second
 
-// win waits until the lease is won; its error is that of ctx.
-func (d *Daemon) win(ctx context.Context) (lease.Held, error) {
+// win waits until the lease is won; it is nil when ctx ended first.
+func (d *Daemon) win(ctx context.Context) lease.Held {
 	holder := ""
 	for {
 		attempt, cancel := context.WithTimeout(ctx, retryLease)
@@ -134,10 +134,10 @@ func (d *Daemon) win(ctx context.Context) (lease.Held, error) {
 		cancel()
 		if err == nil {
 			d.errors.note("win the lease", nil)
-			return held, nil
+			return held
 		}
 		if ctx.Err() != nil {
-			return nil, ctx.Err()
+			return nil
 		}
 		d.leader.set(nil, err)
 		other, standby := errors.AsType[*lease.HeldError](err)
@@ -149,7 +149,7 @@ func (d *Daemon) win(ctx context.Context) (lease.Held, error) {
 			d.log.Info("standby", "holder", holder)
 		}
 		if !wait(ctx, retryLease) {
-			return nil, ctx.Err()
+			return nil
 		}
 	}
 }
@@ -168,7 +168,7 @@ func (d *Daemon) becomeLeader(held lease.Held) (notes *store.Notes, quiet bool) 
 		d.writer.Lead(nil, false)
 	}
 	d.leader.set(held, nil)
-	d.log.Info("leader", "node", d.leader.node, "open calls", open, "in doubt", !quiet)
+	d.log.Info("leader", "node", d.leader.node, "open_calls", open, "in_doubt", !quiet)
 	d.journalLeader("won")
 	return notes, quiet
 }

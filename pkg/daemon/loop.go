@@ -56,16 +56,26 @@ func (d *Daemon) loop(ctx context.Context) {
 	}
 }
 
-// saveEvery is how often the state is saved although nothing happened, so that
-// its age tells how long nobody was watching. It is also how often a save that
-// failed is tried again.
-const saveEvery = time.Minute
+// How often the state is saved although nothing happened, so that its age tells
+// how long nobody was watching, and how often a save that failed is tried again.
+const (
+	saveEvery = time.Minute
+	saveAgain = 5 * time.Second
+)
+
+// savePause is how long the state may go unsaved now.
+func (d *Daemon) savePause() time.Duration {
+	if d.unsaved != nil {
+		return saveAgain
+	}
+	return saveEvery
+}
 
 // sleep is how long the loop may sleep. The wait is cut into pieces, since the
 // timer stands still while the machine is suspended and the boot clock does
 // not.
 func (d *Daemon) sleep() time.Duration {
-	wait := saveEvery
+	wait := d.savePause()
 	if d.next > 0 {
 		wait = min(wait, d.next-d.clock.Boot())
 	}
@@ -81,7 +91,7 @@ func (d *Daemon) step(event engine.Event) engine.Effects {
 		d.journal(entry.Kind, entry)
 		d.logEntry(entry)
 	}
-	if age := d.clock.Wall().Sub(d.saved); effects.Save || age >= saveEvery || age < 0 {
+	if age := d.clock.Wall().Sub(d.saved); effects.Save || age >= d.savePause() || age < 0 {
 		_ = d.save() // said by it, and it stops nothing
 	}
 	if d.options.Once {

@@ -34,7 +34,7 @@ func (r *repeats) note(what string, err error) (news bool) {
 	case err == nil && old == nil:
 		return false
 	case err == nil:
-		r.log.Info(what+": works again", "failures", old.times)
+		r.log.Info("works again", "what", what, "failures", old.times)
 		delete(r.last, what)
 		return false
 	case old == nil:
@@ -47,9 +47,9 @@ func (r *repeats) note(what string, err error) (news bool) {
 	old.gist = gist
 	switch {
 	case news:
-		r.log.Error(what+" failed", "error", err)
+		r.log.Error("failed", "what", what, "error", err)
 	case powerOfTwo(old.times):
-		r.log.Error(what+" still fails", "failures", old.times, "error", err)
+		r.log.Error("still failing", "what", what, "failures", old.times, "error", err)
 	}
 	return news
 }

@@ -153,10 +153,9 @@ func (d *Daemon) journal(kind string, fields any) {
 
 // logEntry logs a line of the journal for people.
 func (d *Daemon) logEntry(e engine.Entry) {
-	switch e.Kind {
-	case "verdict":
+	if e.Kind == "verdict" {
 		d.log.Info("verdict", "target", e.Target, "from", e.From, "to", e.To, "phase", e.Phase, "cause", e.Cause, "detail", e.Detail)
-	default:
-		d.log.Info(e.Kind, "target", e.Target, "guard", e.Guard, "by", e.By, "detail", e.Detail)
+		return
 	}
+	d.log.Info("decision", "kind", e.Kind, "target", e.Target, "guard", e.Guard, "by", e.By, "detail", e.Detail)
 }

@@ -1,0 +1,579 @@
+package daemon
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"sidestep/pkg/config"
+	"sidestep/pkg/control"
+	"sidestep/pkg/engine"
+	"sidestep/pkg/provider/memory"
+	"sidestep/pkg/store"
+)
+
+// failedOver is a world in which a died ten minutes ago and b is live, with a
+// daemon that runs.
+func failedOver(t *testing.T, options memory.Options) (*world, *running) {
+	t.Helper()
+	w := newWorld(t, options)
+	d := w.run()
+	time.Sleep(settled)
+	w.site.fail(a)
+	time.Sleep(10 * time.Minute)
+	w.mustLive(b)
+	return w, d
+}
+
+// TestCase24RestartInAnOutage restarts in the middle of an outage: by SIGTERM,
+// by SIGKILL, by SIGKILL right after the write, and with the state lost too. The
+// name stays where it is, nothing is written, nobody is told again, and the way
+// back takes the full rise and hold.
+func TestCase24RestartInAnOutage(t *testing.T) {
+	for name, restart := range map[string]func(w *world, d *running){
+		"stopped": func(_ *world, d *running) { d.end() },
+		"killed":  func(_ *world, d *running) { d.kill() },
+		"killed, and the state is gone": func(w *world, d *running) {
+			d.kill()
+			if err := os.RemoveAll(w.config.State.Dir); err != nil {
+				w.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubbled(t, func(t *testing.T) {
+				w, d := failedOver(t, class)
+				restart(w, d)
+				before, said := len(w.writes(home)), len(w.log.with("to=down"))
+				w.run()
+				time.Sleep(10 * time.Minute)
+				w.mustLive(b)
+				if n := len(w.writes(home)) - before; n > 0 {
+					t.Errorf("%d writes after the restart", n)
+				}
+				if n := len(w.log.with("to=down")) - said; n > 0 && !strings.Contains(name, "gone") {
+					t.Errorf("told %d times again that it is down", n)
+				}
+				w.site.heal(a)
+				healed := time.Now()
+				time.Sleep(4 * time.Minute)
+				w.mustLive(b)
+				time.Sleep(3 * time.Minute)
+				w.mustLive(a)
+				if after := w.when(w.writes(home)[before]).Sub(healed); after < 5*time.Minute+20*time.Second {
+					t.Errorf("failed back after %s, before rise and hold were over", after)
+				}
+			})
+		})
+	}
+}
+
+// The same with a kill right after the write of the failover, before anything
+// else could be stored.
+func TestCase24KilledRightAfterTheWrite(t *testing.T) {
+	bubbled(t, func(t *testing.T) {
+		w := newWorld(t, class)
+		d := w.run()
+		time.Sleep(settled)
+		w.site.fail(a)
+		for len(w.writes(home)) == 0 {
+			time.Sleep(10 * time.Millisecond)
+		}
+		d.kill()
+		before := len(w.writes(home))
+		w.run()
+		time.Sleep(10 * time.Minute)
+		w.mustLive(b)
+		if n := len(w.writes(home)) - before; n > 0 {
+			t.Errorf("%d writes after the restart", n)
+		}
+	})
+}
+
+// A hold that was running goes on after a restart, it does not begin anew.
+func TestHoldOutlivesARestart(t *testing.T) {
+	bubbled(t, func(t *testing.T) {
+		w, d := failedOver(t, class)
+		w.site.heal(a)
+		healed := time.Now()
+		time.Sleep(3 * time.Minute)
+		d.end()
+		time.Sleep(30 * time.Second)
+		w.run()
+		time.Sleep(3 * time.Minute)
+		w.mustLive(a)
+		if after := w.when(w.writes(home)[1]).Sub(healed); after > 5*time.Minute+45*time.Second {
+			t.Errorf("failed back after %s", after)
+		}
+	})
+}
+
+// TestCase29StaleState starts three days later, when the operator has switched
+// by hand meanwhile and all is well: nothing is written, and that the zone
+// answers otherwise than it did is said once.
+func TestCase29StaleState(t *testing.T) {
+	bubbled(t, func(t *testing.T) {
+		w, d := failedOver(t, class)
+		d.end()
+		time.Sleep(72 * time.Hour)
+		w.site.heal(a)
+		if err := w.zones[home].EditByHand(memory.Put(string(www.Name), "A", time.Minute, a), memory.Delete(string(www.Name), "A", b)); err != nil {
+			t.Fatal(err)
+		}
+		before := len(w.writes(home))
+		d = w.run()
+		synctest.Wait()
+		if s := d.status(); s.Targets[0].Verdict != "unknown" {
+			t.Errorf("a verdict of three days ago is believed: %+v", s.Targets[0])
+		}
+		time.Sleep(10 * time.Minute)
+		w.mustLive(a)
+		if n := len(w.writes(home)) - before; n > 0 {
+			t.Errorf("%d writes", n)
+		}
+		if lines := w.log.with("drift: live is 192.0.2.10, was 192.0.2.20"); len(lines) != 1 {
+			t.Errorf("the drift was said %d times", len(lines))
+		}
+		if len(w.log.with("the saved state is old")) != 1 {
+			t.Error("nobody says that the state is old")
+		}
+	})
+}
+
+// TestCase30CorruptState starts on every kind of state that means nothing. The
+// daemon runs; nothing that is paused is resumed before a person said so; what
+// was found is kept; and a failover that resumes nothing works.
+func TestCase30CorruptState(t *testing.T) {
+	good := func(w *world) string {
+		content, err := os.ReadFile(filepath.Join(w.config.State.Dir, "state.json"))
+		if err != nil {
+			w.Fatal(err)
+		}
+		return string(content)
+	}
+	sealed := func(payload string) func(*world) string {
+		return func(w *world) string {
+			s, _, err := store.Open(w.TempDir(), store.Options{})
+			if err == nil {
+				err = s.Save([]byte(payload))
+			}
+			if err != nil {
+				w.Fatal(err)
+			}
+			content, err := os.ReadFile(filepath.Join(s.Dir(), "state.json"))
+			if err != nil {
+				w.Fatal(err)
+			}
+			return string(content)
+		}
+	}
+	text := func(s string) func(*world) string { return func(*world) string { return s } }
+	for name, content := range map[string]func(*world) string{
+		"empty":            text(""),
+		"zeros":            text(strings.Repeat("\x00", 4096)),
+		"half":             func(w *world) string { s := good(w); return s[:len(s)/2] },
+		"a list":           text("[]"),
+		"a newer version":  text(`{"version":999}`),
+		"a changed letter": func(w *world) string { return strings.Replace(good(w), "down", "gown", 1) },
+		"a list, sealed":   sealed(`[]`),
+		"nothing, sealed":  sealed(`null`),
+		"a nonsense count": sealed(`{"targets":{"web@192.0.2.10":{"definition":"","verdict":"up","fails":9223372036854775807}}}`),
+		"an empty address": sealed(`{"targets":{},"sets":[{"key":{}}]}`),
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubbled(t, func(t *testing.T) { startOn(t, content) })
+		})
+	}
+}
+
+// startOn starts on a state of this content, with the older generation unusable
+// too.
+func startOn(t *testing.T, content func(*world) string) {
+	t.Helper()
+	w, d := failedOver(t, class)
+	d.end()
+	state := filepath.Join(w.config.State.Dir, "state.json")
+	bad := content(w)
+	for _, path := range []string{state, state + ".1"} {
+		if err := os.WriteFile(path, []byte(bad), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := len(w.writes(home))
+	w.site.heal(a)
+	w.site.fail(b) // a is paused, and would have to be resumed
+	d = w.run()
+	time.Sleep(10 * time.Minute)
+	w.mustLive(b)
+	if n := len(w.writes(home)) - before; n > 0 {
+		t.Errorf("%d writes before a person looked", n)
+	}
+	status := d.status()
+	if len(status.Notices) == 0 || !strings.Contains(status.Notices[0], "approve all") {
+		t.Errorf("status does not say why: %v", status.Notices)
+	}
+	kept := false
+	for path, found := range w.files(w.config.State.Dir) {
+		kept = kept || found == bad && (strings.Contains(path, "state.corrupt-") || strings.Contains(path, "state.newer-"))
+	}
+	if !kept {
+		t.Errorf("what was found is not kept: %v", w.files(w.config.State.Dir))
+	}
+	if strings.Contains(bad, "999") {
+		refusesToWriteOver(t, d, state, bad)
+		return
+	}
+	if err := d.Approve(t.Context(), control.ApproveRequest{Target: "all"}, "ops"); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(settled)
+	w.mustLive(a)
+}
+
+// A state of a newer version is never written over, so an approval cannot be
+// stored and is refused.
+func refusesToWriteOver(t *testing.T, d *running, state, bad string) {
+	t.Helper()
+	if err := d.Approve(t.Context(), control.ApproveRequest{Target: "all"}, "ops"); err == nil || !strings.Contains(err.Error(), "newer version") {
+		t.Errorf("approved what cannot be stored: %v", err)
+	}
+	if content, err := os.ReadFile(state); err != nil || string(content) != bad {
+		t.Errorf("the newer state was written over: %q (%v)", content, err)
+	}
+}
+
+// A directory, or a file that nobody may read, in the place of the state.
+func TestCase30StateThatIsNoFile(t *testing.T) {
+	bubbled(t, func(t *testing.T) {
+		w := newWorld(t, class)
+		if err := os.MkdirAll(filepath.Join(w.config.State.Dir, "state.json", "x"), 0o750); err != nil {
+			t.Fatal(err)
+		}
+		d := w.run()
+		time.Sleep(settled)
+		w.site.fail(a)
+		time.Sleep(settled)
+		w.mustLive(b) // a create: nothing is resumed
+		if len(d.status().Notices) == 0 {
+			t.Error("no word of it")
+		}
+	})
+}
+
+// TestCase31DiskThatFailsStopsNoFailover takes the state directory away while
+// the daemon runs: the failover works, the trouble is said once and shown, and
+// when the directory is back the state is saved.
+func TestCase31DiskThatFailsStopsNoFailover(t *testing.T) {
+	bubbled(t, func(t *testing.T) {
+		w := newWorld(t, open)
+		d := w.run()
+		time.Sleep(settled)
+		dir := w.config.State.Dir
+		lock := filepath.Join(dir, "leader.lock")
+		for name := range w.files(dir) {
+			if name != lock { // which is held, and looked at by the gate
+				if err := os.Remove(name); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		for _, name := range []string{"state.json", "journal.jsonl", "notes.json"} { // no file can be made there
+			if err := os.MkdirAll(filepath.Join(dir, name, "in the way"), 0o750); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.site.fail(a)
+		time.Sleep(5 * time.Minute)
+		w.mustLive(b)
+		for _, what := range []string{"failed what=save the state", "failed what=append to the journal", "note not stored"} {
+			if n := len(w.log.with(what)); n != 1 {
+				t.Errorf("%q is in the log %d times", what, n)
+			}
+		}
+		if n := d.status().Notices; len(n) != 1 || !strings.Contains(n[0], "cannot be saved") {
+			t.Errorf("status says %v", n)
+		}
+		if err := d.Approve(t.Context(), control.ApproveRequest{Target: "www.example.com"}, "ops"); err == nil || !strings.Contains(err.Error(), "could not be stored") {
+			t.Errorf("approved what cannot be stored: %v", err)
+		}
+		for _, name := range []string{"state.json", "journal.jsonl", "notes.json"} {
+			if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(2 * saveAgain) // an interval of the check
+		if n := d.status().Notices; len(n) > 0 {
+			t.Errorf("status still says %v", n)
+		}
+		if _, err := os.Stat(filepath.Join(dir, "state.json")); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Without a directory that could be made the daemon does not start, and says
+// what to do.
+func TestStateDirectoryThatCannotBeMade(t *testing.T) {
+	bubbled(t, func(t *testing.T) {
+		w := newWorld(t, class)
+		file := filepath.Join(t.TempDir(), "file")
+		if err := os.WriteFile(file, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		w.config.State.Dir = filepath.Join(file, "state")
+		if _, err := New(w.options()); err == nil || !strings.Contains(err.Error(), "state.dir") {
+			t.Errorf("got %v", err)
+		}
+		looking := w.options()
+		looking.Write = false
+		if _, err := New(looking); err != nil {
+			t.Errorf("for one that only looks: %v", err)
+		}
+	})
+}
+
+// At an unfenced provider a restart after an orderly end takes away at once,
+// because the notes say that no call is open; after a kill in the middle of a
+// call it waits until that call is over.
+func TestNotesOfAnOrderlyEndSpareTheWait(t *testing.T) {
+	for _, killed := range []bool{false, true} {
+		t.Run(fmt.Sprintf("killed %v", killed), func(t *testing.T) {
+			bubbled(t, func(t *testing.T) {
+				w := newWorld(t, open)
+				w.config.Records[0].Policy, w.config.Records[0].Failback.Hold = "all", 0
+				d := w.run()
+				time.Sleep(settled)
+				if killed {
+					w.site.fail(a)
+					w.zones[home].Faults(func(op memory.Op, _ int) memory.Fault {
+						if op == memory.OpTakeAway {
+							return memory.Fault{Kind: memory.Late}
+						}
+						return memory.Fault{}
+					})
+					for len(w.zones[home].Open()) == 0 {
+						time.Sleep(10 * time.Millisecond)
+					}
+					d.kill()
+				} else {
+					d.end()
+					w.site.fail(a)
+				}
+				began := time.Now()
+				w.run()
+				time.Sleep(5 * time.Minute)
+				w.mustLive(b)
+				writes := w.writes(home)
+				late := w.when(writes[len(writes)-1]).Sub(began)
+				if killed && late < 10*time.Second || !killed && late > w.site.failures(a)[2].Sub(began)+time.Second {
+					t.Errorf("taken away %s after the start", late)
+				}
+			})
+		})
+	}
+}
+
+// A shadow decides and shows, and neither writes nor saves anything.
+func TestShadowLeavesNoTrace(t *testing.T) {
+	bubbled(t, func(t *testing.T) {
+		w := newWorld(t, class)
+		d := w.run(func(o *Options) { o.ReadOnly = true })
+		time.Sleep(settled)
+		w.site.fail(a)
+		time.Sleep(time.Hour)
+		if w.touched() {
+			t.Error("written")
+		}
+		if files := w.files(w.config.State.Dir); len(files) > 0 {
+			t.Errorf("saved: %v", files)
+		}
+		s := d.status()
+		if s.Leader.State != "none" || s.Records[0].Wanted[0] != b || s.Zones[0].Error != "" {
+			t.Errorf("status: %+v", s)
+		}
+		if len(s.Notices) != 1 || !strings.Contains(s.Notices[0], "read-only") {
+			t.Errorf("notices: %v", s.Notices)
+		}
+		plan, err := d.Plan(t.Context(), control.PlanRequest{})
+		if err != nil || len(plan.Zones[0].Changes) != 2 {
+			t.Errorf("plan: %+v (%v)", plan, err)
+		}
+		err = d.Approve(t.Context(), control.ApproveRequest{Target: "www.example.com"}, "ops")
+		if control.ExitOf(err) != control.ExitNotLeader {
+			t.Errorf("approve: %v", err)
+		}
+		answer, err := d.Reconcile(t.Context(), control.PlanRequest{})
+		if err != nil || answer.Zones[0].Exit != control.ExitNotLeader || w.touched() {
+			t.Errorf("reconcile: %+v (%v)", answer, err)
+		}
+	})
+}
+
+// A standby leaves the directory of the leader alone, becomes the leader when
+// the lock is free, and knows what was approved at the leader meanwhile.
+func TestStandbyTakesOver(t *testing.T) {
+	bubbled(t, func(t *testing.T) {
+		w := newWorld(t, class)
+		w.config.Records[0].AskFirst = true
+		first := w.run()
+		time.Sleep(settled)
+		standby := w.run()
+		time.Sleep(settled)
+		s := standby.status()
+		if s.Leader.State != "standby" || !strings.HasPrefix(s.Leader.Holder, "mon-1 (process") {
+			t.Errorf("the standby says %+v", s.Leader)
+		}
+		if err := standby.Approve(t.Context(), control.ApproveRequest{Target: "www.example.com"}, "ops"); control.ExitOf(err) != control.ExitNotLeader {
+			t.Errorf("the standby approves: %v", err)
+		}
+		if err := first.Approve(t.Context(), control.ApproveRequest{Target: "www.example.com"}, "ops"); err != nil {
+			t.Fatal(err)
+		}
+		before := w.files(w.config.State.Dir)
+		time.Sleep(30 * time.Second)
+		if after := w.files(w.config.State.Dir); len(after) != len(before) {
+			t.Errorf("files came or went: %d, then %d", len(before), len(after))
+		}
+		first.end()
+		time.Sleep(3 * time.Second)
+		if s := standby.status(); s.Leader.State != "leader" {
+			t.Errorf("after the end of the leader: %+v", s.Leader)
+		}
+		var state engine.State
+		adopted := func() bool {
+			file, err := os.ReadFile(filepath.Join(w.config.State.Dir, "state.json"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var sealed struct{ Payload json.RawMessage }
+			if err := errors.Join(json.Unmarshal(file, &sealed), json.Unmarshal(sealed.Payload, &state)); err != nil {
+				t.Fatal(err)
+			}
+			return state.Sets[0].Adopted
+		}
+		w.site.fail(a)
+		time.Sleep(2 * time.Minute)
+		w.mustLive(b)
+		if !adopted() {
+			t.Error("the approval is lost")
+		}
+	})
+}
+
+// One host, two daemons with a lock each: the second does not write a zone whose
+// stamp is the first's, and says so, until a person says that it takes over.
+func TestTwoHostsByMistake(t *testing.T) {
+	bubbled(t, func(t *testing.T) {
+		w := newWorld(t, class)
+		w.run()
+		time.Sleep(settled)
+		w.site.fail(a)
+		time.Sleep(settled)
+		w.mustLive(b)
+
+		other := *w
+		cfg := *w.config
+		cfg.Node.Name, cfg.State.Dir = "mon-2", filepath.Join(t.TempDir(), "state")
+		other.config, other.site, other.log = &cfg, newSite(), &logBook{}
+		other.site.fail(b)
+		d := other.run()
+		before := len(w.zones[home].History())
+		time.Sleep(5 * time.Minute)
+		if n := len(w.zones[home].History()) - before; n > 0 {
+			t.Errorf("%d writes of the second", n)
+		}
+		s := d.status().Leader
+		if s.State != "two-writers" || s.Holder != "mon-1" || !strings.Contains(s.Detail, "--take-over") {
+			t.Errorf("status says %+v", s)
+		}
+		answer, err := d.Reconcile(t.Context(), control.PlanRequest{})
+		if err != nil || answer.Zones[0].Exit != control.ExitNotLeader {
+			t.Errorf("reconcile: %+v (%v)", answer, err)
+		}
+		answer, err = d.Reconcile(t.Context(), control.PlanRequest{TakeOver: true})
+		if err != nil || answer.Zones[0].Exit != control.ExitDone {
+			t.Errorf("reconcile --take-over: %+v (%v)", answer, err)
+		}
+		w.mustLive(a)
+		if s := d.status().Leader; s.State != "leader" || s.Holder != "mon-2" {
+			t.Errorf("afterwards status says %+v", s)
+		}
+	})
+}
+
+// TestCase96StopInTheMiddleOfAWrite stops the daemon while a call is under way:
+// the call is finished, the state is saved, the stamp is released, and the lock
+// is free at once.
+func TestCase96StopInTheMiddleOfAWrite(t *testing.T) {
+	bubbled(t, func(t *testing.T) {
+		w := newWorld(t, class)
+		d := w.run()
+		time.Sleep(settled)
+		w.site.fail(a)
+		var stopped time.Time
+		w.zones[home].Faults(func(op memory.Op, _ int) memory.Fault {
+			if op == memory.OpTakeAway && stopped.IsZero() {
+				stopped = time.Now()
+				d.stop()
+				time.Sleep(800 * time.Millisecond) // the provider is slow
+			}
+			return memory.Fault{}
+		})
+		<-d.done
+		if took := time.Since(stopped); took != 800*time.Millisecond || d.err != nil {
+			t.Errorf("it took %s to end: %v", took, d.err)
+		}
+		w.mustLive(b)
+		snapshot, err := w.zones[home].Adapter("witness").List(context.Background())
+		if err != nil || len(snapshot.Stamps) != 1 || !snapshot.Stamps[0].Released {
+			t.Errorf("the stamp is %v (%v)", snapshot.Stamps, err)
+		}
+		before := len(w.writes(home))
+		next := w.run()
+		synctest.Wait()
+		if s := next.status(); s.Leader.State != "leader" || s.Targets[0].Verdict != "down" {
+			t.Errorf("the next one: %+v %+v", s.Leader, s.Targets[0])
+		}
+		time.Sleep(2 * time.Minute)
+		if n := len(w.writes(home)) - before; n > 0 {
+			t.Errorf("%d writes after the restart", n)
+		}
+	})
+}
+
+// A provider that hangs at the end does not keep the daemon from ending.
+func TestEndIsBounded(t *testing.T) {
+	bubbled(t, func(t *testing.T) {
+		w, d := failedOver(t, class)
+		w.zones[home].Faults(func(memory.Op, int) memory.Fault { return memory.Fault{Kind: memory.Hang} })
+		began := time.Now()
+		d.end()
+		if took := time.Since(began); took > releaseWithin || d.err == nil {
+			t.Errorf("ended after %s: %v", took, d.err)
+		}
+		again := w.run()
+		synctest.Wait()
+		if s := again.status(); s.Leader.State != "leader" {
+			t.Errorf("the lock is not free: %+v", s.Leader)
+		}
+	})
+}
+
+func TestLockNoneLeadsAtOnce(t *testing.T) {
+	bubbled(t, func(t *testing.T) {
+		w := newWorld(t, class)
+		w.config.Leader = config.Leader{Lock: config.LockNone, IAmAlone: true}
+		d := w.run()
+		synctest.Wait()
+		if s := d.status().Leader; s.State != "leader" || s.Until != nil {
+			t.Errorf("status says %+v", s)
+		}
+	})
+}
