@@ -37,9 +37,11 @@ import (
 //	                                  # one probe of each at a time: S passes, F is refused, T times out, ? is our own fault
 //	advance 10s                       # time passes, with the ticks that the engine asked for
 //	write [ZONE]                      # the reconciler carries out the newest work
+//	done [ZONE]                       # older work came to its end, and wrote nothing
 //	fail ZONE WORDS [after=1]         # the reconciler could not, after so many changes; it keeps the work
 //	approve TARGET [plan=shown]       # plan=shown stands for the checksum that view has now
 //	restart [downtime=30s] [lost] [max_age=15m]
+//	retake                            # what was stored is taken up again, as when this node becomes the leader
 //	reload
 //	view
 func (w *world) do(command string) error {
@@ -78,12 +80,17 @@ func (w *world) do(command string) error {
 		return err
 	case "write":
 		return w.write(zoneOf(words))
+	case "done":
+		w.step(engine.Done{Zone: w.seen(zoneOf(words))})
 	case "fail":
 		return w.doFail(words, named)
 	case "approve":
 		w.doApprove(words, named)
 	case "restart":
 		return w.doRestart(words, named)
+	case "retake":
+		w.engine.Restore(w.engine.State(), false, false)
+		w.step(engine.Tick{})
 	case "reload":
 		w.step(engine.Configure{Config: w.config})
 	case "view":

@@ -255,6 +255,35 @@ advance 30s
 	}
 }
 
+// TestTakingOver: a node that becomes the leader takes up what persons said to the
+// one before, and what was lost with it, and plans anew with that.
+func TestTakingOver(t *testing.T) {
+	const commands = `
+check web interval=10s fall=1 rise=1
+set www A policy=priority check=web answers=192.0.2.1,192.0.2.2,192.0.2.3 max_live=2 adopt=ask
+zone www A: 192.0.2.1 live, 192.0.2.2 live, 192.0.2.3 live
+start
+look
+result web@192.0.2.1 S web@192.0.2.2 S web@192.0.2.3 S
+`
+	before := begin(t, commands+"approve www.example.com")
+	after := begin(t, commands)
+	if after.next != 0 {
+		t.Fatalf("a window is open before anybody said yes, to %s", after.next)
+	}
+	after.engine.Restore(before.engine.State(), false, false)
+	after.step(engine.Tick{})
+	if want := after.clock().Boot + time.Second; after.next != want {
+		t.Errorf("with the yes of before: next %s, want %s", after.next, want)
+	}
+
+	after = begin(t, commands+"seen www A: 192.0.2.1 paused, 192.0.2.2 live\nadvance 1s")
+	after.engine.Lose()
+	if got := after.engine.View(after.clock()).Sets[0].Plan.Wanted.Stopped; len(got) != 1 {
+		t.Errorf("lost: got %v stopped, want 192.0.2.1", got)
+	}
+}
+
 // TestLoseIsRemembered: until a person approves all.
 func TestLoseIsRemembered(t *testing.T) {
 	w := begin(t, "start\nrestart lost\nrestart\nrestart")
@@ -264,6 +293,94 @@ func TestLoseIsRemembered(t *testing.T) {
 	w.step(engine.Approve{Target: "all", By: "ann"})
 	if w.engine.View(w.clock()).Lost || w.engine.State().Lost {
 		t.Error("still lost after approve all")
+	}
+}
+
+// TestApproveThePlanOfNow: inside an open window the plan that was shown before
+// the last change is not the plan any more.
+func TestApproveThePlanOfNow(t *testing.T) {
+	w := begin(t, `
+config max_changes=1 debounce=10s
+check web interval=10s fall=1 rise=1
+set www A policy=all check=web answers=192.0.2.1,192.0.2.2,192.0.2.3
+set api A policy=all check=web answers=192.0.2.1,192.0.2.2,192.0.2.3
+zone www A: 192.0.2.1 live, 192.0.2.2 live, 192.0.2.3 live
+zone api A: 192.0.2.1 live, 192.0.2.2 live, 192.0.2.3 live
+start
+look
+fail example.com. 503
+result web@192.0.2.1 S web@192.0.2.2 S web@192.0.2.3 F
+`)
+	shown := w.engine.View(w.clock()).Zones[0].Plan.Checksum()
+	if err := w.do("result web@192.0.2.2 F"); err != nil {
+		t.Fatal(err)
+	}
+	w.output()
+	w.step(engine.Approve{Target: "example.com", Plan: shown, By: "ann"})
+	if got := w.output(); !strings.Contains(got, "error approve zone example.com.: the plan is * now, not *") {
+		t.Errorf("got %s", got)
+	}
+}
+
+// TestViewIsOfItsMoment: inside an open window it shows what time has changed.
+func TestViewIsOfItsMoment(t *testing.T) {
+	w := begin(t, `
+config debounce=1m
+check web interval=10s fall=1 rise=1
+set www A policy=priority check=web answers=192.0.2.1,192.0.2.2 hold=20s
+set api A policy=all check=web answers=192.0.2.2,192.0.2.3
+zone www A: 192.0.2.1 paused, 192.0.2.2 live
+zone api A: 192.0.2.2 live, 192.0.2.3 live
+start
+look
+result web@192.0.2.1 S web@192.0.2.2 S web@192.0.2.3 F
+advance 10s
+result web@192.0.2.3 S
+advance 20s
+`)
+	v := w.engine.View(w.clock())
+	if got := v.Sets[1].Plan.Wanted.Live[0]; got != "192.0.2.1" {
+		t.Errorf("after the hold: got %s", got)
+	}
+}
+
+// TestTheCauseIsTheLatest: a target that is down for another cause now is shown
+// with that.
+func TestTheCauseIsTheLatest(t *testing.T) {
+	w := begin(t, `
+check web interval=10s fall=1 rise=3
+set www A policy=all check=web answers=192.0.2.1
+zone www A: 192.0.2.1 live
+start
+look
+result web@192.0.2.1 FTS
+`)
+	v := w.engine.View(w.clock())
+	if got := v.Sets[0].Judged[0].Why; got != "web@192.0.2.1 down: headers/timeout" {
+		t.Errorf("got %s", got)
+	}
+}
+
+// TestWorkKeepsItsApprovals: what is approved later is not in Work that is out.
+func TestWorkKeepsItsApprovals(t *testing.T) {
+	w := begin(t, `
+check web interval=10s fall=1 rise=1
+set www A policy=all check=web answers=192.0.2.1,192.0.2.2,192.0.2.3,192.0.2.4,192.0.2.5
+zone www A: 192.0.2.1 held, 192.0.2.2 held, 192.0.2.3 held, 192.0.2.4 held, 192.0.2.5 held
+start
+look
+result web@192.0.2.1 S web@192.0.2.2 S web@192.0.2.3 S web@192.0.2.4 S web@192.0.2.5 S
+`)
+	var works []engine.Work
+	for _, value := range []string{"192.0.2.5", "192.0.2.4", "192.0.2.3", "192.0.2.2", "192.0.2.1"} {
+		w.step(engine.Approve{Target: value})
+		work, _ := w.engine.Work(w.clock(), home, nil)
+		works = append(works, work)
+	}
+	for i, work := range works {
+		if in := work.Inputs[0].Resume; len(in) != i+1 || in[i] != "192.0.2.5" {
+			t.Errorf("after %d approvals: got %v", i+1, in)
+		}
 	}
 }
 

@@ -115,10 +115,8 @@ func (e *Engine) Restore(state State, verdicts, holds bool) {
 			e.restoreSet(s, old, holds)
 		}
 	}
-	for name, sum := range state.Plans {
-		if z, found := e.zones[name]; found {
-			z.approved = sum
-		}
+	for name, z := range e.zones {
+		z.approved, z.dirty = state.Plans[name], true
 	}
 }
 
@@ -137,6 +135,7 @@ func (e *Engine) restoreTarget(id string, old TargetState) {
 func (e *Engine) restoreSet(s *set, old SetState, holds bool) {
 	s.adopted, s.owned, s.failback = old.Adopted, old.Owned, old.Failback
 	s.resume, s.published = old.Held, old.Published
+	s.written = nil
 	for _, at := range old.Written {
 		s.written = append(s.written, e.boot(at))
 	}
@@ -154,5 +153,11 @@ func (e *Engine) restoreSet(s *set, old SetState, holds bool) {
 }
 
 // Lose says that overrides may have been lost with a corrupt state: nothing
-// that is paused is resumed before a person approves all.
-func (e *Engine) Lose() { e.lost = true }
+// that is paused is resumed before a person approves all. Like Restore it takes
+// effect with the next Step.
+func (e *Engine) Lose() {
+	e.lost = true
+	for _, z := range e.zones {
+		z.dirty = true
+	}
+}

@@ -179,6 +179,16 @@ func TestDiffWalksSortedLists(t *testing.T) {
 	}
 }
 
+func TestDiffLeavesWhatItIsGiven(t *testing.T) {
+	a, b := spec("a", 1), spec("b", 1)
+	z := zone()
+	wanted := []steer.Wanted{steer.Decide(judge(b, "Y"), record.Set{}), steer.Decide(judge(a, "Y"), record.Set{})}
+	plan.Diff(wanted, z)
+	if wanted[0].Spec != b || wanted[1].Spec != a {
+		t.Error("the caller's list was sorted")
+	}
+}
+
 func TestPlanStates(t *testing.T) {
 	s := spec("www", 1)
 	inSync := diff(zone(seen(s.Key, "192.0.2.1 live")), judge(s, "Y"))

@@ -6,14 +6,14 @@
 //
 //	wanted | in the zone        | change
 //	live   | missing            | create
-//	live   | paused by us       | resume
-//	live   | held (paused by    | none, guard "held" until a person approves
-//	       | somebody else)     |
+//	live   | paused             | resume
 //	live   | live               | none, or ttl
 //	paused | live               | pause
 //	paused | paused or missing  | none
 //
-// A value that the config does not name is foreign: it is left as it is. A
+// A value that must not be resumed is not wanted live in the first place:
+// pkg/steer steps over it and says so, and Check makes a refusal of that. A
+// value that the config does not name is foreign: it is left as it is. A
 // single-valued set is swapped in place. Check holds the plan against the
 // guards, whose refusals stand in the plan beside the changes they stop.
 //

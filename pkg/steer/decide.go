@@ -93,7 +93,7 @@ type place struct {
 	usable Usable
 	spare  bool // of the fallback list
 	isLive bool // in the zone now
-	held   bool // must not be resumed: somebody else paused it
+	held   bool // must not be resumed: somebody else paused it, and nobody said yes
 	lost   bool // must not be resumed: it may be out by an override that was lost
 	over   bool // is stepped over
 	chosen bool
@@ -116,7 +116,7 @@ func (d *decision) find(p place, seen record.Set) place {
 	p.isLive = found && a.Live
 	if found && !a.Live {
 		p.held = a.Held && !slices.Contains(d.in.Resume, p.value)
-		p.lost = d.in.Lost && !p.held
+		p.lost = d.in.Lost
 	}
 	return p
 }
