@@ -40,10 +40,11 @@ Exit codes: 0 ended by a signal, 2 usage or config, 1 other failure.`,
 }
 
 func (a *app) daemon(ctx context.Context, readOnly bool) error {
-	log, err := a.logger(false)
+	log, flush, err := a.daemonLog(false)
 	if err != nil {
 		return err
 	}
+	defer flush()
 	cfg, err := a.load()
 	if err != nil {
 		return err
