@@ -69,7 +69,7 @@ var rooms = map[string]allowed{
 	"pkg/lab": {},
 	"pkg/cli": {
 		own:  "record check config control daemon lab observe provider",
-		mods: "github.com/rs/zerolog github.com/spf13/cobra github.com/spf13/pflag",
+		mods: "github.com/rs/zerolog github.com/spf13/cobra",
 	},
 	"cmd/sidestep": {own: "cli providers"},
 

@@ -9,7 +9,6 @@ import (
 
 	"sidestep/pkg/config"
 	"sidestep/pkg/control"
-	"sidestep/pkg/daemon"
 )
 
 func (a *app) approveCommand() *cobra.Command {
@@ -75,7 +74,7 @@ func (a *app) approve(ctx context.Context, request control.ApproveRequest) error
 
 // approveOnce writes the word into the state directory.
 func (a *app) approveOnce(ctx context.Context, cfg *config.Config, request control.ApproveRequest) error {
-	d, err := a.oneShot(cfg, daemon.Options{Write: true})
+	d, err := a.oneShot(cfg, true)
 	if err != nil {
 		return err
 	}

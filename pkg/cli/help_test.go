@@ -2,6 +2,7 @@ package cli
 
 import (
 	"io"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -19,6 +20,13 @@ func testApp() *app {
 	return &app{io: stdio, version: "test", environment: config.NewEnvironment(), screen: newScreen(stdio)}
 }
 
+// testRoot is the command line as Execute sees it.
+func testRoot() *cobra.Command {
+	root := testApp().root()
+	root.InitDefaultHelpCmd()
+	return root
+}
+
 func everyCommand(cmd *cobra.Command) []*cobra.Command {
 	list := []*cobra.Command{cmd}
 	for _, c := range cmd.Commands() {
@@ -34,7 +42,7 @@ var trivial = []string{"sidestep help", "sidestep completion", "sidestep version
 const wide = 80
 
 func TestHelpTexts(t *testing.T) {
-	for _, cmd := range everyCommand(testApp().root()) {
+	for _, cmd := range everyCommand(testRoot()) {
 		t.Run(cmd.CommandPath(), func(t *testing.T) {
 			wantSentence(t, "Short", cmd.Short)
 			if first, _, _ := strings.Cut(cmd.Long, "\n"); first == "" {
@@ -82,7 +90,7 @@ func wantFlagText(t *testing.T, f *pflag.Flag) {
 // TestExamplesAreCommandLines parses every command line of the examples and of
 // the long texts.
 func TestExamplesAreCommandLines(t *testing.T) {
-	for _, cmd := range everyCommand(testApp().root()) {
+	for _, cmd := range everyCommand(testRoot()) {
 		for line := range strings.SplitSeq(cmd.Long+"\n"+cmd.Example, "\n") {
 			if strings.HasPrefix(line, "  sidestep ") {
 				if err := parses(line); err != nil {
@@ -99,7 +107,7 @@ func parses(line string) error {
 	line, _, _ = strings.Cut(line, "   ") // what follows says what it is for
 	line = regexp.MustCompile(` (\||\|\||&&|>) .*`).ReplaceAllString(line, "")
 	args := strings.Fields(line)[1:]
-	cmd, rest, err := testApp().root().Find(args)
+	cmd, rest, err := testRoot().Find(args)
 	if err != nil {
 		return err
 	}
@@ -107,4 +115,21 @@ func parses(line string) error {
 		return err
 	}
 	return cmd.ValidateArgs(cmd.Flags().Args())
+}
+
+// TestREADMECommands parses every command line of the README.
+func TestREADMECommands(t *testing.T) {
+	text, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := regexp.MustCompile("(?m)^    (?:\\$ )?(sidestep .*)$|`(?:bin/)?(sidestep [a-z-][^`]*)`").FindAllStringSubmatch(string(text), -1)
+	if len(lines) < 8 {
+		t.Errorf("found only %d command lines", len(lines))
+	}
+	for _, m := range lines {
+		if err := parses(m[1] + m[2]); err != nil {
+			t.Errorf("%q: %v", m[0], err)
+		}
+	}
 }

@@ -96,6 +96,16 @@ func orInterrupted(ctx context.Context, err error, what string) error {
 
 // load finds and reads the config, and says on stderr which one is in use.
 func (a *app) load() (*config.Config, error) {
+	cfg, err := a.find()
+	if err != nil {
+		return nil, err
+	}
+	fmt.Fprintf(a.io.Err, "config: %s\n", cfg.File)
+	return cfg, nil
+}
+
+// find finds and reads the config without a word.
+func (a *app) find() (*config.Config, error) {
 	path, err := config.Find(a.environment)
 	if err != nil {
 		return nil, &usageError{err}
@@ -104,7 +114,6 @@ func (a *app) load() (*config.Config, error) {
 	if err != nil {
 		return nil, &usageError{err}
 	}
-	fmt.Fprintf(a.io.Err, "config: %s\n", path)
 	return cfg, nil
 }
 

@@ -149,7 +149,7 @@ func (a *app) askOrDo(ctx context.Context, cfg *config.Config, request control.P
 }
 
 func (a *app) once(ctx context.Context, cfg *config.Config, request control.PlanRequest, write bool) (control.Plan, error) {
-	d, err := a.oneShot(cfg, daemon.Options{Write: write})
+	d, err := a.oneShot(cfg, write)
 	if err != nil {
 		return control.Plan{}, err
 	}
@@ -157,14 +157,14 @@ func (a *app) once(ctx context.Context, cfg *config.Config, request control.Plan
 }
 
 // oneShot makes a daemon that carries one command out and goes.
-func (a *app) oneShot(cfg *config.Config, options daemon.Options) (*daemon.Daemon, error) {
+func (a *app) oneShot(cfg *config.Config, write bool) (*daemon.Daemon, error) {
 	log, err := a.logger(true)
 	if err != nil {
 		return nil, err
 	}
-	options.Config, options.Registry, options.Logger, options.Version = cfg, a.registry, log, a.version
-	options.Once = true
-	return daemon.New(options)
+	return daemon.New(daemon.Options{
+		Config: cfg, Registry: a.registry, Logger: log, Version: a.version, Once: true, Write: write,
+	})
 }
 
 // planExit is the exit code of plan and reconcile.

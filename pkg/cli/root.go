@@ -152,7 +152,9 @@ func (a *app) helpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND]",
 		Short: "Show the manual of a command",
-		Long:  "Show the manual of a command, or, without one, what sidestep is and which commands it has.",
+		Long: `Show the manual of a command.
+
+Without COMMAND it says what sidestep is and which commands it has.`,
 		Example: `  sidestep help
   sidestep help reconcile`,
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
