@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -171,4 +172,50 @@ func TestCase96StoppedInTheMiddleOfAWrite(t *testing.T) {
 		}
 	}
 	samples.stop()
+}
+
+// TestCase97NobodyReadsTheLog fails over with a log whose reader stalls, and
+// with one whose reader is gone.
+func TestCase97NobodyReadsTheLog(t *testing.T) {
+	t.Parallel()
+	for _, gone := range []bool{false, true} {
+		t.Run(fmt.Sprintf("gone %v", gone), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, rfc2136test.StartBIND)
+			w.write()
+			p := w.runTo(fullPipe(t, gone), "--log-level", "debug")
+			w.waitUp(2)
+			if err := w.backends[0].Break(lab.Refuse); err != nil {
+				t.Fatal(err)
+			}
+			w.waitLive(ip(w.backends[1]))
+			if code := p.stop(t); code != 0 {
+				t.Errorf("sidestep ended with %d", code)
+			}
+		})
+	}
+}
+
+// fullPipe is the writing end of a pipe that takes nothing more; gone means that
+// the reading end is closed.
+func fullPipe(t *testing.T, gone bool) *os.File {
+	t.Helper()
+	reader, writer, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = writer.Close() })
+	if gone {
+		_ = reader.Close()
+		return writer
+	}
+	t.Cleanup(func() { _ = reader.Close() })
+	if err := writer.SetWriteDeadline(time.Now().Add(time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	_, err = writer.Write(make([]byte, 1<<20))
+	if !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Fatalf("the pipe took everything: %v", err)
+	}
+	return writer
 }

@@ -175,7 +175,10 @@ type process struct {
 }
 
 // run starts the daemon; it is killed by its process id when the test ends.
-func (w *world) run(args ...string) *process {
+func (w *world) run(args ...string) *process { return w.runTo(nil, args...) }
+
+// runTo is run with a log that goes somewhere else.
+func (w *world) runTo(log *os.File, args ...string) *process {
 	w.t.Helper()
 	path, err := builtBinary()
 	if err != nil {
@@ -184,6 +187,9 @@ func (w *world) run(args ...string) *process {
 	p := &process{done: make(chan struct{})}
 	p.cmd = exec.Command(path, append([]string{"run", "--config", w.config, "--log-format", "json"}, args...)...)
 	p.cmd.Stderr = &p.log
+	if log != nil {
+		p.cmd.Stderr = log
+	}
 	if err := p.cmd.Start(); err != nil {
 		w.t.Fatal(err)
 	}
