@@ -32,7 +32,7 @@ func (r *round) send(ctx context.Context, s plan.Set, next step) error {
 	notes := r.getNotes()
 	id := r.note(notes, s.Key(), next)
 	err := r.deliver(ctx, s, next)
-	r.remember(changes, err)
+	r.keepOutcome(changes, err)
 	if err == nil || gateClosed(err) || provider.ClassOf(err) != provider.Ambiguous {
 		r.closeNote(notes, id)
 	}
@@ -42,10 +42,10 @@ func (r *round) send(ctx context.Context, s plan.Set, next step) error {
 	return r.sort(s.Key(), err)
 }
 
-// remember keeps what the next list may not show of a call. Where the provider
+// keepOutcome keeps what the next list may not show of a call. Where the provider
 // compares and swaps an open call leaves no doubt, because the next call makes
 // it refuse the open one.
-func (r *round) remember(changes []plan.Change, err error) {
+func (r *round) keepOutcome(changes []plan.Change, err error) {
 	now := r.options.Clock.Boot()
 	switch {
 	case err == nil:
