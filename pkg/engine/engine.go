@@ -66,7 +66,7 @@ type zone struct {
 	told     []plan.Blocked // refusals that stand in the journal
 	due      time.Duration  // boot time at which time alone changes the plan; 0 never
 	window   time.Duration  // boot time at which the open window ends; 0 when none is open
-	asked    bool           // Work is out, and Done did not come yet
+	asked    bool           // Work that may write is out, and Done did not come yet
 	look     time.Duration  // boot time of the next look
 	approved string         // checksum of a plan that max_changes lets through
 }

@@ -117,6 +117,13 @@ result web@192.0.2.1 S web@192.0.2.2 S web@192.0.2.3 S
 			t.Errorf("without %s: got %s, want %s", c.override, got, c.want)
 		}
 	}
+	if w.engine.State().Sets[1].Adopted {
+		t.Error("adopted, although nobody said so")
+	}
+	w.engine.Work(w.clock(), home, map[string]bool{plan.GuardAdopt: true})
+	if !w.engine.State().Sets[1].Adopted {
+		t.Error("a command that asks for the first plan was no yes to it")
+	}
 	if _, found := w.engine.Work(w.clock(), "example.org.", nil); found {
 		t.Error("there is work for a zone that the config does not have")
 	}

@@ -101,9 +101,9 @@ func ids(needs []*target) string {
 
 // settleWindow plans a zone that something changed for, opens its debounce
 // window when there is something to write, and at the end of the window lets
-// Work out, if there still is. While older Work is out there always is: what it
-// says is tried again until it is done, and must not be when it is no longer
-// wanted.
+// Work out, if there still is. Older Work that is out is tried again until it is
+// done: when nothing of it is wanted any more it is withdrawn at once, by Work
+// that writes nothing in its place.
 func (e *Engine) settleWindow(z *zone) {
 	if !z.listed {
 		return
@@ -111,8 +111,11 @@ func (e *Engine) settleWindow(z *zone) {
 	if z.window == 0 && (z.dirty || reached(z.due, e.now.Boot)) {
 		e.replan(z)
 		e.tellRefusals(z)
-		if z.plan.Pending() || z.unfinished() {
+		switch {
+		case z.plan.Pending() || z.err != "":
 			z.window = e.now.Boot + e.config.Debounce
+		case z.asked:
+			e.letOut(z)
 		}
 	}
 	if !reached(z.window, e.now.Boot) {
@@ -121,14 +124,16 @@ func (e *Engine) settleWindow(z *zone) {
 	z.window = 0
 	e.replan(z)
 	e.tellRefusals(z)
-	if z.plan.Pending() || z.unfinished() {
-		e.effects.Work = append(e.effects.Work, e.work(z, nil))
-		z.asked = true
+	if z.plan.Pending() || z.asked || z.err != "" {
+		e.letOut(z)
 	}
 }
 
-// unfinished reports whether the reconciler may still be trying older Work.
-func (z *zone) unfinished() bool { return z.asked || z.err != "" }
+// letOut hands the zone's Work to the caller.
+func (e *Engine) letOut(z *zone) {
+	e.effects.Work = append(e.effects.Work, e.work(z, nil))
+	z.asked = z.plan.Pending()
+}
 
 func (e *Engine) replan(z *zone) {
 	work := e.work(z, nil)

@@ -121,7 +121,8 @@ func (e *Engine) applied(s *set, changes []plan.Change) bool {
 
 // Work is what the zone has to be brought to by what is known now, for a
 // command that plans or writes without waiting for a change. The guards in
-// override are switched off for it. Work for a zone that the config does not
+// override are switched off for it; to switch adopt off is a person's yes to the
+// first plan of the zone's record sets. Work for a zone that the config does not
 // have is false. It is out until Done comes, like any other.
 func (e *Engine) Work(now Now, name record.Name, override map[string]bool) (Work, bool) {
 	z, found := e.zones[name]
@@ -129,5 +130,8 @@ func (e *Engine) Work(now Now, name record.Name, override map[string]bool) (Work
 		return Work{}, false
 	}
 	e.now, z.asked = now, true
+	for _, s := range z.sets {
+		s.adopted = s.adopted || override[plan.GuardAdopt]
+	}
 	return e.work(z, override), true
 }

@@ -183,13 +183,15 @@ func takenOut(c Change) string {
 }
 
 // checkMaxWrites refuses a write beyond the window's count, unless it takes an
-// answer out that is not usable: an outage never waits.
+// answer out that is not usable, or the set has no answer at all: an outage
+// never waits.
 func checkMaxWrites(s *Set, l Limits, _ Zone) string {
-	if l.MaxWrites.Count <= 0 || s.mends() {
+	if l.MaxWrites.Count <= 0 || s.mends() || len(s.Seen.Live()) == 0 {
 		return ""
 	}
 	if n := l.recent(s.Key()); n >= l.MaxWrites.Count {
-		return fmt.Sprintf("%s was written %d times in the last %s, and max_writes is %d", s.Key(), n, l.MaxWrites.Window, l.MaxWrites.Count)
+		return fmt.Sprintf("%s was written %d times in the last %s, and max_writes is %d; it goes on when the first of them is older than that, or: sidestep reconcile --override-guard %s",
+			s.Key(), n, l.MaxWrites.Window, l.MaxWrites.Count, GuardMaxWrites)
 	}
 	return ""
 }

@@ -181,7 +181,8 @@ func TestMarkedValueProvesAdoption(t *testing.T) {
 }
 
 func TestGuardMaxWrites(t *testing.T) {
-	const want = "max_writes: www.example.com. A was written 2 times in the last 10m0s, and max_writes is 2"
+	const want = "max_writes: www.example.com. A was written 2 times in the last 10m0s, and max_writes is 2; " +
+		"it goes on when the first of them is older than that, or: sidestep reconcile --override-guard max_writes"
 	p, s, z := failback(false)
 	limits := func(count int, ago ...time.Duration) plan.Limits {
 		l := plan.Limits{MaxWrites: plan.Writes{Count: count, Window: 10 * time.Minute}, Now: time.Hour, Written: map[record.Key][]time.Duration{}}
@@ -200,6 +201,8 @@ func TestGuardMaxWrites(t *testing.T) {
 	checkGuard(t, "switched off", p, off, z, "")
 	p, _, z = failover(t)
 	checkGuard(t, "an outage never waits", p, limits(2, 1, 0), z, "")
+	z = zone(seen(s.Key, "192.0.2.1 paused"))
+	checkGuard(t, "a set without an answer is one", diff(z, judge(s, "YY")), limits(2, 1, 0), z, "")
 	one := aliases("www", 2)
 	z = zone(seen(one.Key, "a.example.net. live"))
 	l := limits(2)

@@ -181,7 +181,7 @@ func unusableOut(s scene, w steer.Wanted) string {
 			continue
 		}
 		allDown := strings.HasPrefix(w.Reason, "nothing is usable")
-		if !allDown && !(kept && s.isLive(value)) {
+		if !allDown && (!kept || !s.isLive(value)) {
 			return value + " is answered with"
 		}
 	}
