@@ -18,10 +18,30 @@
 // the call's deadline bounds the rest and is checked last. The new file is
 // written beside the old one, made durable and renamed over it, with the same
 // mode and owner; a killed process leaves the old file or the new one. The file
-// of a symbolic link is edited where it lies. An editor in a person's hand
-// honours no lock: what it changed up to the last look, right before the
-// rename, wins; and a file that is being written at this moment is read only
-// once it holds still.
+// of a symbolic link is edited where it lies.
+//
+// Editors, generators and copying programs honour no lock. What they changed up
+// to the last look, right before the rename, wins. A file that somebody has open
+// for writing may be half of what it is about to be, and to replace it would
+// send the other half into a file without a name; so the kernel is asked, by a
+// read lease (fcntl(2), F_SETLEASE), whenever the file is read and again over
+// the rename. While it is open for writing a list is a retryable error, a write
+// a conflict, and the last good zone stays served. A writer that opens the file
+// in the microseconds in which it is being renamed over is as lost as with any
+// program that replaces files: open(2) has found the old one by then.
+//
+// Leases exist on Linux, for the owner of the file or with CAP_LEASE, and say
+// nothing of other hosts. On NFS, SMB, FUSE and the like, for another user's
+// file, and on other systems, a file that this package did not write is instead
+// believed only when it has not changed for two seconds; a writer that pauses
+// for longer than that in the middle is not recognised there. Let such writers
+// make a new file and rename it.
+//
+// A file that was closed is taken for what its writer meant, even if records
+// are gone and the serial is the old one. That could be a generator that died,
+// or one that opens the file anew for each part; but also a person who removed
+// a line and forgot the serial, whose edit must count as much. Nothing is lost
+// by an edit in between, because the next part is appended to the edited file.
 //
 // What is refused, because a guess could cost a record: $INCLUDE and $GENERATE,
 // classes other than IN, a record whose TTL nothing defines, text that servers
@@ -29,12 +49,12 @@
 // signatures. Access lists and extended attributes of the file are not carried
 // over. Where a file without $TTL gives the records of one set several TTLs,
 // the next record inherits the one that was written, as RFC 1035 has it; BIND
-// hands on the one that it settles the set on. A file that does not parse is an error with its line, never an empty
-// zone.
+// hands on the one that it settles the set on. A file that does not parse is an
+// error with its line, never an empty zone.
 //
 // Served, the zone is answered over UDP and TCP by pkg/authority: our own write
-// at once, another's within a second, and a file that has become unreadable not
-// at all: the last good zone stays.
+// at once, another's within a second of its being believed, and a file that has
+// become unreadable not at all: the last good zone stays.
 //
 // The data of records is parsed by github.com/miekg/dns, the statement layer is
 // this package's own, because no library at hand keeps the bytes.

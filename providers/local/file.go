@@ -15,8 +15,14 @@ import (
 )
 
 const (
-	maxFile  = 64 << 20              // octets of a zone file that are read
-	settling = 50 * time.Millisecond // for which a file has to hold still
+	maxFile = 64 << 20 // octets of a zone file that are read
+
+	// For how long a file that this package did not write has to hold still:
+	// where the kernel says that nobody has it open for writing, and where not.
+	settling      = 50 * time.Millisecond
+	settlingBlind = 2 * time.Second
+
+	patience = time.Second // with somebody who has the file open for writing
 
 	tempSuffix = ".sidestep.tmp"
 )
@@ -42,28 +48,62 @@ type source struct {
 	text string
 	info fs.FileInfo
 	id   identity
+	sure bool // nobody had it open for writing
 }
 
-// readFile reads a file whole. One that was written in this moment, and not by
-// this package, is looked at again a little later and read only once it holds
-// still: an editor that truncates and writes would show half a zone.
+var (
+	// errMoving is a file that changed while it was read.
+	errMoving = errors.New("the file changed while it was read")
+
+	// errWriting is a file that may be half of what it is about to be.
+	errWriting = errors.New("somebody has the file open for writing, so it may be half written; it is taken up once they close it (fuser -v FILE names the process)")
+)
+
+// readFile reads a file whole. While somebody has it open for writing it is
+// waited for, with patience. One that was written in this moment, and not by
+// this package, is read again a little later and believed only once it holds
+// still: a program that writes and closes it several times would show half a
+// zone, as does any where the kernel does not say who writes.
 func readFile(ctx context.Context, path string) (source, error) {
+	began := time.Now()
+	var last identity
+	var seen time.Time // when the file was first found to be as it was last
 	for {
 		src, err := readOnce(path)
-		moving := errors.Is(err, errMoving)
-		if err != nil && !moving {
+		if src.id != last || seen.IsZero() {
+			last, seen = src.id, time.Now()
+		}
+		wait := settling
+		switch {
+		case err == nil:
+			if wait = src.unsettled(seen); wait <= 0 {
+				return src, nil
+			}
+		case errors.Is(err, errWriting) && time.Since(began) >= patience:
+			return source{}, failf(provider.Retryable, "%w", err)
+		case !errors.Is(err, errWriting) && !errors.Is(err, errMoving):
 			return source{}, err
 		}
-		if !moving && (time.Since(src.info.ModTime()) >= settling || src.id == noted(src.path)) {
-			return src, nil
-		}
-		if err := sleep(ctx, settling); err != nil {
-			return source{}, failf(provider.Retryable, "wait for the file to hold still: %w", err)
-		}
-		if info, err := os.Stat(path); err == nil && !moving && identityOf(info) == src.id {
-			return src, nil
+		if late := sleep(ctx, wait); late != nil {
+			if err != nil {
+				late = fmt.Errorf("%w: %w", late, err)
+			}
+			return source{}, failf(provider.Retryable, "wait for the file to hold still: %w", late)
 		}
 	}
+}
+
+// unsettled is for how long a file has yet to hold still before it is believed,
+// when it has been as it is since it was seen first.
+func (s source) unsettled(seen time.Time) time.Duration {
+	if s.id == noted(s.path) {
+		return 0
+	}
+	still := max(time.Since(s.info.ModTime()), time.Since(seen)) // it may be of the future
+	if s.sure {
+		return settling - still
+	}
+	return settlingBlind - still
 }
 
 // follow finds the file that symbolic links lead to.
@@ -75,9 +115,7 @@ func follow(path string) (string, error) {
 	return target, nil
 }
 
-// errMoving is a file that changed while it was read.
-var errMoving = errors.New("the file changed while it was read")
-
+// readOnce reads a file while, as far as can be told, nobody writes it.
 func readOnce(path string) (source, error) {
 	target, err := follow(path)
 	if err != nil {
@@ -88,15 +126,37 @@ func readOnce(path string) (source, error) {
 		return source{}, classed(err)
 	}
 	defer func() { _ = file.Close() }() // read only: nothing can be lost
-	before, err := file.Stat()
+	info, err := file.Stat()
 	if err != nil {
 		return source{}, classed(err)
 	}
-	if !before.Mode().IsRegular() {
-		return source{}, failf(provider.Permanent, "%s: expected a regular file, got %s", target, before.Mode().Type())
+	if !info.Mode().IsRegular() {
+		return source{}, failf(provider.Permanent, "%s: expected a regular file, got %s", target, info.Mode().Type())
 	}
-	if before.Size() > maxFile {
-		return source{}, failf(provider.Permanent, "%s: %d octets, more than the %d that a zone file may have", target, before.Size(), maxFile)
+	if info.Size() > maxFile {
+		return source{}, failf(provider.Permanent, "%s: %d octets, more than the %d that a zone file may have", target, info.Size(), maxFile)
+	}
+	leased, err := takeLease(file)
+	if err != nil {
+		return source{}, err
+	}
+	defer leased.drop()
+	src, err := readWhole(file)
+	if err == nil && leased.asked() {
+		err = errWriting
+	}
+	if err != nil {
+		return source{}, err
+	}
+	src.path, src.sure = target, leased.granted
+	return src, nil
+}
+
+// readWhole reads a file that must not change meanwhile.
+func readWhole(file *os.File) (source, error) {
+	before, err := file.Stat()
+	if err != nil {
+		return source{}, classed(err)
 	}
 	text, err := io.ReadAll(io.LimitReader(file, before.Size()+1))
 	if err != nil {
@@ -109,7 +169,7 @@ func readOnce(path string) (source, error) {
 	if identityOf(before) != identityOf(after) || int64(len(text)) != after.Size() {
 		return source{}, errMoving
 	}
-	return source{target, string(text), after, identityOf(after)}, nil
+	return source{text: string(text), info: after, id: identityOf(after)}, nil
 }
 
 // replaceFile puts a text in the place of what src read, in one step, with the
@@ -122,10 +182,7 @@ func replaceFile(ctx context.Context, held *lock, src source, text string) (iden
 		err = held.note(identityOf(info))
 	}
 	if err == nil {
-		err = unmoved(ctx, src)
-	}
-	if err == nil {
-		err = os.Rename(temp, src.path)
+		err = takePlace(ctx, src, temp)
 	}
 	if err != nil {
 		if left := os.Remove(temp); left != nil && !errors.Is(left, fs.ErrNotExist) {
@@ -139,16 +196,44 @@ func replaceFile(ctx context.Context, held *lock, src source, text string) (iden
 	return identityOf(info), nil
 }
 
-// unmoved sees that nobody without the lock has touched the file meanwhile.
-func unmoved(ctx context.Context, src source) error {
-	if err := ctx.Err(); err != nil {
-		return failf(provider.Retryable, "the call's time is up before anything was written: %w", err)
-	}
-	info, err := os.Stat(src.path)
+// takePlace renames the new file over what src read. Somebody who has that open
+// for writing would go on writing into a file without a name: the lease is the
+// last look before the rename, and is held over it.
+func takePlace(ctx context.Context, src source, temp string) error {
+	file, err := os.OpenFile(src.path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return err
 	}
-	if identityOf(info) != src.id {
+	defer func() { _ = file.Close() }() // read only: nothing can be lost
+	leased, err := takeLease(file)
+	if err != nil {
+		return failf(provider.Conflict, "%w", err)
+	}
+	defer leased.drop()
+	if err := unmoved(ctx, src, file); err != nil {
+		return err
+	}
+	if leased.asked() {
+		return failf(provider.Conflict, "%w", errWriting)
+	}
+	return os.Rename(temp, src.path)
+}
+
+// unmoved sees that nobody without the lock has touched the file meanwhile, and
+// that the open file is it.
+func unmoved(ctx context.Context, src source, file *os.File) error {
+	if err := ctx.Err(); err != nil {
+		return failf(provider.Retryable, "the call's time is up before anything was written: %w", err)
+	}
+	opened, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	named, err := os.Stat(src.path)
+	if err != nil {
+		return err
+	}
+	if identityOf(opened) != src.id || identityOf(named) != src.id {
 		return failf(provider.Conflict, "somebody has changed the file while it was being edited")
 	}
 	return nil

@@ -74,7 +74,8 @@ func noted(target string) identity {
 	return id
 }
 
-// openLocked reads a file and holds its lock from before.
+// openLocked reads a file and holds its lock from before. One that is being
+// written is a conflict: nothing has happened, and what is read next may differ.
 func openLocked(ctx context.Context, path string) (source, *lock, error) {
 	target, err := follow(path)
 	if err != nil {
@@ -87,6 +88,9 @@ func openLocked(ctx context.Context, path string) (source, *lock, error) {
 	src, err := readFile(ctx, path)
 	if err == nil && src.path != target {
 		err = failf(provider.Retryable, "%s now leads to %s, not to %s", path, src.path, target)
+	}
+	if errors.Is(err, errWriting) {
+		err = failf(provider.Conflict, "%w", err)
 	}
 	if err != nil {
 		held.release()
