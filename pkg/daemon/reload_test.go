@@ -1,0 +1,177 @@
+package daemon
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"sidestep/pkg/check"
+	"sidestep/pkg/config"
+	"sidestep/pkg/provider"
+	"sidestep/pkg/record"
+	"sidestep/pkg/steer"
+)
+
+// reloading lets a daemon load what next makes of its config.
+func (w *world) reloading(next func(*config.Config) error) func(*Options) {
+	return func(o *Options) {
+		o.Load = func() (*config.Config, error) {
+			copied := *w.config
+			if err := next(&copied); err != nil {
+				return nil, err
+			}
+			return &copied, nil
+		}
+	}
+}
+
+// A good config comes into force: what is new is probed and known by its name,
+// and counters of what is the same go on.
+func TestReloadKeepsCounters(t *testing.T) {
+	bubbled(t, func(t *testing.T) {
+		w := newWorld(t, class)
+		const c = "192.0.2.30"
+		d := w.run(w.reloading(func(next *config.Config) error {
+			next.Warnings = []config.Warning{{}}
+			next.Records = append(next.Records[:1:1], &steer.Spec{
+				Key:    record.Key{Zone: home, Name: "new.example.com.", Type: record.A},
+				Policy: steer.All, MinLive: 1, OnAllDown: steer.Keep, Checks: []string{"web"},
+				Answers: []steer.Answer{{Value: a, Probe: a}, {Value: c, Probe: c}},
+			})
+			return nil
+		}))
+		time.Sleep(settled)
+		passes := d.status().Targets[0].Passes
+		if err := d.Reload(); err != nil {
+			t.Fatal(err)
+		}
+		s := d.status()
+		if s.Targets[0].Verdict != "up" || s.Targets[0].Passes < passes || len(s.Targets) != 3 {
+			t.Errorf("after the reload: %+v", s.Targets)
+		}
+		if _, err := d.Status(t.Context(), "new"); err != nil {
+			t.Errorf("the new name: %v", err)
+		}
+		if _, err := d.Status(t.Context(), "old"); err == nil {
+			t.Error("a name that is nowhere is known")
+		}
+		time.Sleep(settled)
+		if s := d.status(); s.Targets[2].Verdict != "up" {
+			t.Errorf("the new target is not probed: %+v", s.Targets[2])
+		}
+		if len(w.log.with("WARN config")) != 1 {
+			t.Error("the warnings of the new config are not in the log")
+		}
+	})
+}
+
+// A bad config keeps the one before, and status says why until a good one came.
+func TestReloadOfABadConfigKeepsTheOneBefore(t *testing.T) {
+	bubbled(t, func(t *testing.T) {
+		w := newWorld(t, class)
+		bad := errors.New("sidestep.yaml:7: unknown key \"chekcs\"")
+		d := w.run(w.reloading(func(*config.Config) error { return bad }))
+		time.Sleep(settled)
+		if err := d.Reload(); !errors.Is(err, bad) {
+			t.Errorf("got %v", err)
+		}
+		s := d.status()
+		if !strings.Contains(s.Config.Error, "chekcs") || len(s.Notices) != 1 || len(s.Targets) != 2 {
+			t.Errorf("status: %+v", s)
+		}
+		w.site.fail(a)
+		time.Sleep(settled)
+		w.mustLive(b)
+		bad = nil
+		if err := d.Reload(); err != nil {
+			t.Error(err)
+		}
+		if s := d.status(); s.Config.Error != "" || len(s.Notices) > 0 {
+			t.Errorf("after a good one: %+v", s)
+		}
+		if err := (&running{Daemon: d.Daemon, w: w}).without().Reload(); err == nil {
+			t.Error("reloaded without a way to load")
+		}
+	})
+}
+
+// without is a daemon that cannot load, for a look at its answer.
+func (r *running) without() *Daemon {
+	options := r.w.options()
+	options.Write = false
+	d, err := New(options)
+	if err != nil {
+		r.w.Fatal(err)
+	}
+	close(d.stopped) // its loop never ran
+	return d
+}
+
+// What only a start can change is refused by its name, and nothing else is.
+func TestNeedsRestart(t *testing.T) {
+	base := func() *config.Config {
+		return &config.Config{
+			Node: config.Node{Name: "mon-1"}, State: config.State{Dir: "/state", MaxAge: time.Minute},
+			Control:   config.Control{Socket: "/socket"},
+			Leader:    config.Leader{Lock: config.LockFile},
+			Reconcile: config.Reconcile{Debounce: time.Second, RetryBase: time.Second, RetryMax: time.Minute},
+			Zones: []config.Zone{{
+				Name: home, Provider: "memory", Verify: config.Verify{Servers: []string{"ns1:53"}, DNS: true},
+				Settings: provider.Settings{Options: map[string]string{"server": "ns"}, Secrets: map[string]provider.Secret{"key": provider.NewSecret("x")}},
+			}},
+		}
+	}
+	for want, changes := range map[string][]func(*config.Config){
+		"": {
+			func(*config.Config) {},
+			func(c *config.Config) { c.Reconcile.Debounce = 0 },
+			func(c *config.Config) { c.State.MaxAge = 0 },
+			func(c *config.Config) { c.Guard.MaxChanges = 7 },
+			func(c *config.Config) { c.Checks = map[string]*check.Spec{"new": {}} },
+			func(c *config.Config) { c.Zones[0].Position.Line = 9 },
+			func(c *config.Config) { c.Zones[0].Settings.Secrets["key"] = provider.NewSecret("x") },
+		},
+		"node":            {func(c *config.Config) { c.Node.Name = "mon-2" }},
+		"state.dir":       {func(c *config.Config) { c.State.Dir = "/other" }},
+		"control":         {func(c *config.Config) { c.Control.Socket = "/other" }},
+		"leader":          {func(c *config.Config) { c.Leader.Lock = config.LockNone }},
+		"reconcile.retry": {func(c *config.Config) { c.Reconcile.RetryMax = time.Hour }, func(c *config.Config) { c.Reconcile.RetryBase = 0 }},
+		"zones": {
+			func(c *config.Config) { c.Zones = nil },
+			func(c *config.Config) { c.Zones[0].Name = "example.net." },
+			func(c *config.Config) { c.Zones[0].Provider = "other" },
+			func(c *config.Config) { c.Zones[0].Verify.DNS = false },
+			func(c *config.Config) { c.Zones[0].Verify.Servers = nil },
+			func(c *config.Config) { c.Zones[0].Settings.Insecure = true },
+			func(c *config.Config) { c.Zones[0].Settings.Late = time.Hour },
+			func(c *config.Config) { c.Zones[0].Settings.Lag = time.Hour },
+			func(c *config.Config) { c.Zones[0].Settings.Options["server"] = "ns2" },
+			func(c *config.Config) { c.Zones[0].Settings.Secrets["key"] = provider.NewSecret("y") },
+		},
+	} {
+		for i, change := range changes {
+			next := base()
+			change(next)
+			if got := needsRestart(base(), next); got != want {
+				t.Errorf("change %d of %q: got %q", i, want, got)
+			}
+		}
+	}
+}
+
+func TestReloadThatNeedsARestartIsRefused(t *testing.T) {
+	bubbled(t, func(t *testing.T) {
+		w := newWorld(t, class)
+		d := w.run(w.reloading(func(next *config.Config) error { next.State.Dir = "/elsewhere"; return nil }))
+		synctest.Wait()
+		if err := d.Reload(); err == nil || !strings.Contains(err.Error(), "state.dir changed: that takes a restart") {
+			t.Errorf("got %v", err)
+		}
+		d.end()
+		if err := d.Reload(); err == nil {
+			t.Error("reloaded after the end")
+		}
+	})
+}

@@ -1,0 +1,56 @@
+package daemon
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"testing"
+)
+
+func TestRepeatsAreSaidOnceAndCounted(t *testing.T) {
+	log := &logBook{}
+	r := newRepeats(slog.New(log))
+	r.note("list", nil)
+	for i := range 9 {
+		news := r.note("list", fmt.Errorf("read udp 127.0.0.1:%d: i/o timeout", 40000+i))
+		if news != (i == 0) {
+			t.Errorf("failure %d is news: %v", i+1, news)
+		}
+	}
+	if !r.note("list", errors.New("it answered 403")) || !r.note("list", errors.New("it answered 500")) {
+		t.Error("another cause is no news")
+	}
+	if !r.note("write", errors.New("it answered 500")) {
+		t.Error("the same error of something else is no news")
+	}
+	r.note("list", nil)
+	r.note("list", nil)
+	want := []string{
+		"ERROR failed what=list error=read udp 127.0.0.1:40000: i/o timeout",
+		"ERROR still failing what=list failures=2 error=read udp 127.0.0.1:40001: i/o timeout",
+		"ERROR still failing what=list failures=4 error=read udp 127.0.0.1:40003: i/o timeout",
+		"ERROR still failing what=list failures=8 error=read udp 127.0.0.1:40007: i/o timeout",
+		"ERROR failed what=list error=it answered 403",
+		"ERROR failed what=list error=it answered 500",
+		"ERROR failed what=write error=it answered 500",
+		"INFO works again what=list failures=11",
+	}
+	if got := log.with(""); !slices.Equal(got, want) {
+		t.Errorf("got\n%q\nwant\n%q", got, want)
+	}
+}
+
+func TestGistLeavesOutWhatDiffersEachTime(t *testing.T) {
+	for text, want := range map[string]string{
+		"dial tcp 192.0.2.1:53: connection refused": "dial tcp # connection refused",
+		"request 5f0c-11d2 at 2026-03-01T00:00:00Z": "request # at #",
+		"HTTP 403: code 1004":                       "HTTP 403: code 1004",
+		"two  spaces":                               "two spaces",
+		"":                                          "",
+	} {
+		if got := gistOf(text); got != want {
+			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+	}
+}
