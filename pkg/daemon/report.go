@@ -83,7 +83,7 @@ func (d *Daemon) report(r reconcile.Report) {
 	d.reportVerified(r)
 	d.ask(func(*engine.Engine) {
 		delete(d.rivals, r.Zone)
-		d.step(engine.Done{Zone: *r.Seen, Applied: r.Applied, Plan: r.Final})
+		d.step(engine.Done{Zone: *r.Seen, Applied: r.Applied})
 	})
 }
 

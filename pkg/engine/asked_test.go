@@ -75,7 +75,7 @@ func TestWorkThatIsOutIsTakenBack(t *testing.T) {
 	if len(up) != 1 || up[0].Plan(w.zone()).Pending() {
 		t.Fatalf("the recovery brought %v, want work that changes nothing", up)
 	}
-	w.step(engine.Done{Zone: w.zone(), Plan: up[0].Plan(w.zone())})
+	w.step(engine.Done{Zone: w.zone()})
 	if quiet := w.probe(check.Pass, "192.0.2.1"); len(quiet) != 0 {
 		t.Errorf("done, and still %v", quiet)
 	}
@@ -87,7 +87,9 @@ func TestWritesOfWorkWithoutEndCount(t *testing.T) {
 	w := newOpenWork(t, plan.Writes{Count: 1, Window: time.Hour})
 	pause := plan.Change{Change: record.Change{Action: record.Pause, Key: openKey, Value: "192.0.2.1"}}
 	w.step(engine.Wrote{Zone: openZone, Applied: []plan.Change{pause}})
-	w.step(engine.Wrote{Zone: "example.net.", Applied: []plan.Change{pause}})
+	other := pause
+	other.Key.Zone, other.Key.Name = "example.net.", "www.example.net."
+	w.step(engine.Wrote{Zone: "example.net.", Applied: []plan.Change{other}})
 	work, _ := w.engine.Work(w.now, openZone, nil)
 	if n := len(work.Limits.Written[openKey]); n != 1 || !work.Limits.Adopted[openKey] {
 		t.Errorf("%d writes counted, adopted %v; want 1, true", n, work.Limits.Adopted[openKey])

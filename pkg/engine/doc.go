@@ -22,5 +22,8 @@
 // zone's debounce window, which later changes do not prolong. At its end
 // everything is worked out again, and if there is still something to change,
 // Work for the zone leaves the engine. The reconciler lists, lets Work.Plan
-// decide against the fresh list, and answers with Done.
+// decide against the fresh list, and answers with Done; or with Wrote, for what
+// it did before it failed or newer Work came. It goes on trying what it has, so
+// when nothing of that is wanted any more, Work that writes nothing leaves the
+// engine in its place.
 package engine

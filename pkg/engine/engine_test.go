@@ -161,7 +161,8 @@ result web@192.0.2.1 S
 	const stranger = record.Name("example.org.")
 	for _, event := range []engine.Event{
 		engine.Seen{Zone: plan.Zone{Name: stranger}}, engine.Failed{Zone: stranger, Err: "503"},
-		engine.Wrote{Zone: stranger}, engine.Done{Zone: plan.Zone{Name: stranger}},
+		engine.Wrote{Zone: stranger, Applied: []plan.Change{{Change: record.Change{Key: record.Key{Zone: stranger, Name: stranger, Type: record.A}}}}},
+		engine.Done{Zone: plan.Zone{Name: stranger}},
 		engine.Results{Results: []check.Result{{Target: check.Target{Check: "web", Address: "192.0.2.9"}, Outcome: check.Fail}}},
 	} {
 		w.step(event)

@@ -47,7 +47,6 @@ type Wrote struct {
 type Done struct {
 	Zone    plan.Zone     // as listed last, after the writes
 	Applied []plan.Change // what was written
-	Plan    plan.Plan     // what was left, with the refusals of the guards
 }
 
 // Approve is a person's yes to what waits for one. Target is a record set's

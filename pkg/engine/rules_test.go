@@ -273,6 +273,9 @@ func TestStateComesBack(t *testing.T) {
 		if err := json.Unmarshal(stored, &state); err != nil {
 			t.Fatal(err)
 		}
+		if err := state.Validate(); err != nil {
+			t.Fatal(err)
+		}
 		other := engine.New(w.config, w.clock())
 		other.Restore(state, true, true)
 		if again := marshal(t, other.State()); !bytes.Equal(stored, again) {

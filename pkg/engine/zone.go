@@ -69,14 +69,8 @@ func (e *Engine) failed(ev Failed) {
 // wrote counts what was written by Work that did not come to its end. What is
 // live now the next list will show, and it is not somebody else's doing.
 func (e *Engine) wrote(ev Wrote) {
-	z, found := e.zones[ev.Zone]
-	if !found {
-		return
-	}
-	for _, s := range z.sets {
-		if e.applied(s, ev.Applied) {
-			s.published = nil
-		}
+	for s := range e.applied(ev.Applied) {
+		s.published = nil
 	}
 }
 
@@ -89,33 +83,30 @@ func (e *Engine) done(ev Done) {
 	}
 	z.asked = false
 	e.take(z, ev.Zone)
-	for _, s := range z.sets {
-		if e.applied(s, ev.Applied) {
-			s.failback = false
-		}
+	for s := range e.applied(ev.Applied) {
+		s.failback = false
 	}
 	if len(ev.Applied) > 0 {
 		z.approved = ""
 	}
 }
 
-// applied counts one write of a record set, however many changes it had, and
-// reports whether there was one.
-func (e *Engine) applied(s *set, changes []plan.Change) bool {
-	written := false
+// applied counts one write of each record set that has a change, however many
+// it has, and gives those sets.
+func (e *Engine) applied(changes []plan.Change) map[*set]bool {
+	written := map[*set]bool{}
 	for _, c := range changes {
-		if c.Key != s.spec.Key {
+		s := e.set(c.Key)
+		if s == nil {
 			continue
 		}
-		written = true
-		if c.Action == record.Pause || c.Action == record.Swap {
-			s.adopted = true
+		if !written[s] {
+			s.written = append(s.written, e.now.Boot)
 		}
+		written[s] = true
+		s.adopted = s.adopted || c.Action == record.Pause || c.Action == record.Swap
 	}
-	if written {
-		s.written = append(s.written, e.now.Boot)
-		e.effects.Save = true
-	}
+	e.effects.Save = e.effects.Save || len(written) > 0
 	return written
 }
 
