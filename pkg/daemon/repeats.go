@@ -15,17 +15,21 @@ type repeats struct {
 }
 
 type repeated struct {
-	gist  string
+	gists map[string]bool // every error since the last success
 	times int
 }
+
+// mostGists is how many different errors of one thing are news: what fails in
+// more ways than that between two successes is no news any more.
+const mostGists = 16
 
 func newRepeats(log *slog.Logger) *repeats {
 	return &repeats{log: log, last: map[string]*repeated{}}
 }
 
 // note takes the outcome of something that is done again and again, and reports
-// whether it is news: a first error, or another than the last. The first success
-// after errors is logged with their number.
+// whether it is news: an error that did not come since the last success. The
+// first success after errors is logged with their number.
 func (r *repeats) note(what string, err error) (news bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -38,13 +42,14 @@ func (r *repeats) note(what string, err error) (news bool) {
 		delete(r.last, what)
 		return false
 	case old == nil:
-		old = &repeated{}
+		old = &repeated{gists: map[string]bool{}}
 		r.last[what] = old
 	}
 	old.times++
 	gist := gistOf(err.Error())
-	news = gist != old.gist
-	old.gist = gist
+	if news = !old.gists[gist] && len(old.gists) < mostGists; news {
+		old.gists[gist] = true
+	}
 	switch {
 	case news:
 		r.log.Error("failed", "what", what, "error", err)

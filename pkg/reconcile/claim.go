@@ -116,7 +116,7 @@ func (r *round) twoWriters() error {
 		if s.Released || s.Holder == "" || age > freshStamp || r.past[s.Nonce] || namesake && !r.held {
 			continue
 		}
-		return &TwoWritersError{Holder: s.Holder, Age: max(age, 0), Namesake: namesake}
+		return &TwoWritersError{Holder: s.Holder, At: s.At, Namesake: namesake}
 	}
 	return nil
 }

@@ -107,8 +107,8 @@ var ErrGaveWay = errors.New("gave way to newer work")
 // did not let go of it.
 type TwoWritersError struct {
 	Holder   string
-	Age      time.Duration
-	Namesake bool // the other one has this node's own name
+	At       time.Time // by the other's wall clock
+	Namesake bool      // the other one has this node's own name
 }
 
 // Error names the other node and the ways on.
@@ -119,8 +119,8 @@ func (e *TwoWritersError) Error() string {
 		who = "another process of this node's own name, " + e.Holder + ","
 		hint = "stop it, or give each its own node.name"
 	}
-	return fmt.Sprintf("two writers: %s wrote this zone %s ago and has not released it; %s, or take over from it: sidestep reconcile --take-over",
-		who, e.Age.Round(time.Second), hint)
+	return fmt.Sprintf("two writers: %s wrote this zone at %s and has not released it; %s, or take over from it: sidestep reconcile --take-over",
+		who, e.At.UTC().Format(time.RFC3339), hint)
 }
 
 // Reconciler writes zones. Its methods are safe for concurrent use.

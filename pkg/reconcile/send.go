@@ -102,7 +102,7 @@ func (r *round) deliver(ctx context.Context, s plan.Set, next step) error {
 	call := provider.Call{
 		Key: s.Key(), Seen: r.snapshot, Add: changesOf(next.add), Away: changesOf(next.away),
 		Survivors: next.survivors, Empty: s.Wanted.Empty,
-		Loose: r.refused[s.Key()] >= looseAfter, Gate: r.gate(promises.Call),
+		Loose: r.loose(s.Key()), Gate: r.gate(promises.Call),
 	}
 	if _, stamped := r.zone.Adapter.(provider.Fencer); stamped {
 		call.Next = r.stamp()
@@ -115,6 +115,16 @@ func (r *round) deliver(ctx context.Context, s plan.Set, next step) error {
 		}
 		return r.zone.Adapter.Add(ctx, call)
 	})
+}
+
+// loose reports whether a call does without comparing the zone's serial, and
+// says so: what is at stake is a TTL that somebody changes by hand meanwhile.
+func (r *round) loose(key record.Key) bool {
+	if r.refused[key] < looseAfter {
+		return false
+	}
+	r.log.Warn("the zone's serial changes under every write: writing without comparing it", "set", key.String())
+	return true
 }
 
 // closedError is a gate that was shut.

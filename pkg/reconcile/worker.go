@@ -34,6 +34,7 @@ type worker struct {
 	notes    Notes         // nil keeps none
 	slot     *job          // what waits
 	wake     chan struct{} // holds one token while slot is filled
+	sets     int           // record sets in the last list
 	ended    bool          // nobody will take the slot any more
 	panicked bool          // the adapter did, and its stack was logged
 }
@@ -235,15 +236,16 @@ func (w *worker) look(ctx context.Context) Report {
 // listAttempts is how often a list is tried before a round gives up.
 const listAttempts = 3
 
-// list reads the zone, again while the error is one that may pass. Each
-// attempt has the provider's deadline for a call.
+// list reads the zone, again while the error is one that may pass, all of it
+// within the provider's deadline for a call: an error that takes long to come is
+// not waited for three times.
 func (w *worker) list(ctx context.Context) (*provider.Snapshot, error) {
+	ctx, cancel := context.WithTimeout(ctx, w.zone.Adapter.Promises().Call)
+	defer cancel()
 	var snapshot *provider.Snapshot
 	backoff := w.options.Retry
 	backoff.Attempts = listAttempts
 	err := backoff.Retry(ctx, func(ctx context.Context) error {
-		ctx, cancel := context.WithTimeout(ctx, w.zone.Adapter.Promises().Call)
-		defer cancel()
 		return w.safely(provider.Retryable, "list", func() (err error) {
 			snapshot, err = w.zone.Adapter.List(ctx)
 			return err
@@ -255,7 +257,25 @@ func (w *worker) list(ctx context.Context) (*provider.Snapshot, error) {
 	for _, line := range snapshot.Skipped {
 		w.log.Debug("record skipped", "record", line)
 	}
+	if err := w.notEmptied(snapshot); err != nil {
+		return nil, err
+	}
 	return snapshot, nil
+}
+
+// notEmptied refuses a list that came back empty, stamp and all, where there
+// were record sets: the wrong file, the wrong view or the wrong account, but
+// not the zone. A single record set may well be gone by somebody's hand.
+func (w *worker) notEmptied(s *provider.Snapshot) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if before := w.sets; before > 1 && len(s.Sets) == 0 && len(s.Stamps) == 0 {
+		e := provider.Failf(provider.Retryable, "list zone "+string(w.zone.Name), "", "the list is empty where there were %d record sets", before)
+		e.Hint = "if that is meant, restart sidestep"
+		return e
+	}
+	w.sets = len(s.Sets)
+	return nil
 }
 
 // safely calls the adapter and survives its panic: the adapter of one zone must
