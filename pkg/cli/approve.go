@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"sidestep/pkg/config"
 	"sidestep/pkg/control"
 )
 
@@ -47,18 +46,14 @@ lock is held, 5 provider or network error, 1 other failure.`,
 }
 
 func (a *app) approve(ctx context.Context, request control.ApproveRequest) error {
-	cfg, err := a.load()
-	if err != nil {
-		return err
-	}
-	client, err := control.Dial(ctx, cfg.Control.Socket)
+	client, err := a.dial(ctx)
 	next := "the daemon goes on with it now"
 	switch {
 	case err == nil:
 		err = client.Approve(ctx, request)
 	case errors.Is(err, control.ErrNoDaemon):
 		next = "no daemon runs here; to write it now: sidestep reconcile"
-		err = a.approveOnce(ctx, cfg, request)
+		err = a.approveOnce(ctx, request)
 	}
 	if err != nil {
 		return orInterrupted(ctx, err, "nothing was approved")
@@ -73,7 +68,11 @@ func (a *app) approve(ctx context.Context, request control.ApproveRequest) error
 }
 
 // approveOnce writes the word into the state directory.
-func (a *app) approveOnce(ctx context.Context, cfg *config.Config, request control.ApproveRequest) error {
+func (a *app) approveOnce(ctx context.Context, request control.ApproveRequest) error {
+	cfg, err := a.load()
+	if err != nil {
+		return err
+	}
 	d, err := a.oneShot(cfg, true)
 	if err != nil {
 		return err

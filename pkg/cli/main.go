@@ -104,6 +104,25 @@ func (a *app) load() (*config.Config, error) {
 	return cfg, nil
 }
 
+// dial finds the daemon of the config on this machine; the error is
+// control.ErrNoDaemon when none answers. It needs no secret, and a config that
+// became wrong meanwhile is a warning: the daemon goes on with the one before.
+func (a *app) dial(ctx context.Context) (*control.Client, error) {
+	path, err := config.Find(a.environment)
+	if err != nil {
+		return nil, &usageError{err}
+	}
+	client, err := control.Dial(ctx, config.Socket(path))
+	if err != nil {
+		return nil, err
+	}
+	fmt.Fprintf(a.io.Err, "config: %s\n", path)
+	if _, err := config.Load(path, config.Options{Getenv: a.io.Getenv, SkipSecrets: true}); err != nil {
+		fmt.Fprintf(a.io.Err, "warning: the daemon cannot be running on this config as it is now: %v\n", err)
+	}
+	return client, nil
+}
+
 // find finds and reads the config without a word.
 func (a *app) find() (*config.Config, error) {
 	path, err := config.Find(a.environment)

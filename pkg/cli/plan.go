@@ -103,12 +103,8 @@ func (a *app) plan(ctx context.Context, f planFlags, write bool) error {
 			return usagef("reconcile: --override-guard %q: expected one of %s; try: sidestep reconcile --help", guard, guardNames())
 		}
 	}
-	cfg, err := a.load()
-	if err != nil {
-		return err
-	}
 	request := control.PlanRequest{Zones: f.zones, Override: f.override, TakeOver: f.takeOver, NoWait: f.noWait}
-	answer, err := a.askOrDo(ctx, cfg, request, write)
+	answer, err := a.askOrDo(ctx, request, write)
 	a.progressDone()
 	if err != nil {
 		return orInterrupted(ctx, err, planStopped(write))
@@ -133,11 +129,11 @@ func planStopped(write bool) string {
 	return "nothing was written"
 }
 
-func (a *app) askOrDo(ctx context.Context, cfg *config.Config, request control.PlanRequest, write bool) (control.Plan, error) {
-	client, err := control.Dial(ctx, cfg.Control.Socket)
+func (a *app) askOrDo(ctx context.Context, request control.PlanRequest, write bool) (control.Plan, error) {
+	client, err := a.dial(ctx)
 	switch {
 	case errors.Is(err, control.ErrNoDaemon):
-		return a.once(ctx, cfg, request, write)
+		return a.once(ctx, request, write)
 	case err != nil:
 		return control.Plan{}, err
 	}
@@ -148,7 +144,11 @@ func (a *app) askOrDo(ctx context.Context, cfg *config.Config, request control.P
 	return client.Plan(ctx, request)
 }
 
-func (a *app) once(ctx context.Context, cfg *config.Config, request control.PlanRequest, write bool) (control.Plan, error) {
+func (a *app) once(ctx context.Context, request control.PlanRequest, write bool) (control.Plan, error) {
+	cfg, err := a.load()
+	if err != nil {
+		return control.Plan{}, err
+	}
 	d, err := a.oneShot(cfg, write)
 	if err != nil {
 		return control.Plan{}, err

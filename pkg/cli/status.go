@@ -39,12 +39,11 @@ another failure, 2 usage or config, or no such NAME.`,
 }
 
 func (a *app) status(ctx context.Context, name string) error {
-	cfg, err := a.load()
-	if err != nil {
-		return err
-	}
-	client, err := control.Dial(ctx, cfg.Control.Socket)
+	client, err := a.dial(ctx)
 	if errors.Is(err, control.ErrNoDaemon) {
+		if _, loadErr := a.load(); loadErr != nil {
+			return loadErr
+		}
 		return fmt.Errorf("%w; start it: sidestep run, or look without it: sidestep check, sidestep plan", err)
 	}
 	if err != nil {
@@ -127,6 +126,12 @@ func (a *app) printRecords(records []control.Record) {
 			rows = append(rows, []string{"  " + answer.Value, answer.State, answer.Verdict, answer.Reason})
 		}
 		a.table(rows)
+		for _, c := range r.Pending {
+			fmt.Fprintf(a.io.Out, "  to be written: %s %s  (%s)\n", c.Action, c.Value, c.Reason)
+		}
+		if r.Waiting != "" {
+			fmt.Fprintf(a.io.Out, "  waits for you: %s; sidestep approve %s\n", r.Waiting, strings.TrimSuffix(r.Name, "."))
+		}
 		if len(r.Foreign) > 0 {
 			fmt.Fprintf(a.io.Out, "  foreign, left alone: %s\n", strings.Join(r.Foreign, ", "))
 		}

@@ -76,7 +76,9 @@ func (a *app) validate(ctx context.Context, online bool) error {
 	if err != nil {
 		return err
 	}
-	a.progress("asking the providers")
+	if online {
+		a.progress("asking the providers")
+	}
 	zones, err := daemon.Validate(ctx, cfg, a.registry, online, log)
 	a.progressDone()
 	switch {

@@ -46,7 +46,7 @@ var stateKeys = []field{
 }
 
 var controlKeys = []field{
-	{name: "socket", kind: path("a socket's path"), def: "/run/sidestep/control.sock", doc: "the unix socket where commands talk to the daemon; relative to the config's folder, 107 bytes at most"},
+	{name: "socket", kind: path("a socket's path"), def: DefaultSocket, doc: "the unix socket where commands talk to the daemon; relative to the config's folder, 107 bytes at most"},
 	{name: "listen", kind: listen(), word: "off", doc: "dashboard, /api/v1, /metrics and /healthz"},
 	{name: "tokens", kind: listOf(object(
 		field{name: "name", kind: label("a name"), need: true, doc: "who this is, in the journal"},

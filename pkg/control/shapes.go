@@ -100,6 +100,8 @@ type Record struct {
 	Weights map[string]int `json:"weights"`
 	Reason  string         `json:"reason"`
 	Blocked []Blocked      `json:"blocked"`
+	Pending []Change       `json:"pending"` // what would be written now
+	Waiting string         `json:"waiting"` // what a person has to approve, in words
 	Answers []Answer       `json:"answers"`
 }
 

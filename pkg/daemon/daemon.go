@@ -56,9 +56,10 @@ type Daemon struct {
 	waiters []*waiter
 	writes  []writeLine
 	rivals  map[record.Name]*reconcile.TwoWritersError
-	takenUp time.Time // what was saved until then is taken up
-	saved   time.Time // wall time of the last try to save
-	unsaved error     // why it failed
+	shown   map[record.Name]string // by zone: the plan that a shadow logged last
+	takenUp time.Time              // what was saved until then is taken up
+	saved   time.Time              // wall time of the last try to save
+	unsaved error                  // why it failed
 }
 
 // New builds everything, and looks into the state directory. It sends nothing,
@@ -80,6 +81,7 @@ func New(options Options) (*Daemon, error) {
 		stopped: make(chan struct{}),
 		loaded:  options.Clock.Wall(),
 		rivals:  map[record.Name]*reconcile.TwoWritersError{},
+		shown:   map[record.Name]string{},
 	}
 	if err := d.build(); err != nil {
 		return nil, err

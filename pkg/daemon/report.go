@@ -97,7 +97,7 @@ func (d *Daemon) reportFailed(r reconcile.Report) {
 	case errors.Is(r.Err, reconcile.ErrGaveWay), errors.Is(r.Err, context.Canceled):
 		return
 	case errors.Is(r.Err, reconcile.ErrNotLeader) && !d.leader.leads():
-		d.log.Debug("nothing written: this node may not", "zone", string(r.Zone), "reason", r.Err)
+		d.wouldWrite(r)
 		return
 	}
 	what := "write zone " + string(r.Zone)
@@ -111,6 +111,26 @@ func (d *Daemon) reportFailed(r reconcile.Report) {
 			d.rivals[r.Zone] = rival
 		}
 		d.step(engine.Failed{Zone: r.Zone, Err: r.Err.Error()})
+	})
+}
+
+// wouldWrite logs what this node would write if it might, each plan once: it is
+// what the week of a shadow leaves to look at.
+func (d *Daemon) wouldWrite(r reconcile.Report) {
+	d.log.Debug("nothing written: this node may not", "zone", string(r.Zone), "reason", r.Err)
+	if !d.options.ReadOnly {
+		return
+	}
+	sum := r.Plan.Checksum()
+	d.ask(func(*engine.Engine) {
+		if d.shown[r.Zone] == sum {
+			return
+		}
+		d.shown[r.Zone] = sum
+		for _, c := range r.Plan.Changes() {
+			d.log.Info("would write", "zone", string(r.Zone), "name", string(c.Key.Name), "type", string(c.Key.Type),
+				"action", string(c.Action), "value", c.Value, "reason", c.Reason, "guard", c.Guard)
+		}
 	})
 }
 

@@ -143,6 +143,7 @@ func describeSet(s engine.SetView, view engine.View) control.Record {
 		Live: []string{}, Paused: []string{}, Wanted: list(s.Plan.Wanted.Live),
 		Held: list(s.Plan.Held), Foreign: list(s.Plan.Foreign), Weights: map[string]int{},
 		Reason: reasonOf(s), Blocked: blockedAt(view, s), Answers: []control.Answer{},
+		Pending: changes(s.Plan.Open()), Waiting: s.Plan.Wanted.Waiting,
 	}
 	for _, a := range s.Plan.Seen.Answers {
 		switch {
