@@ -117,7 +117,7 @@ func (a *app) printValidation(answer validation, online bool) {
 	for _, z := range answer.Zones {
 		fmt.Fprintf(a.io.Out, "zone %s: %s\n", z.Zone, z.Words)
 		if online && z.Error == "" {
-			fmt.Fprintf(a.io.Out, "zone %s: listed, %s\n", z.Zone, plural(z.Records, "record", "records"))
+			fmt.Fprintf(a.io.Out, "zone %s: listed, %s; whether it may be written shows at the first write\n", z.Zone, plural(z.Records, "record", "records"))
 		}
 		if z.Error != "" {
 			a.complain(zoneWords(z.Zone, z.Error))

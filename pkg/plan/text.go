@@ -10,11 +10,11 @@ import (
 // String renders the plan for people.
 func (p Plan) String() string { return strings.Join(p.Lines(), "\n") + "\n" }
 
-// Lines is the plan for people: a heading, a line for each change and one for
-// each refusal of a guard.
+// Lines is the plan for people: a heading, a line for each change, one for each
+// refusal of a guard, and one for what waits for a person.
 func (p Plan) Lines() []string {
 	if p.InSync() {
-		return []string{fmt.Sprintf("zone %s: in sync, nothing to change", p.Zone)}
+		return append([]string{fmt.Sprintf("zone %s: in sync, nothing to change", p.Zone)}, p.waits()...)
 	}
 	changes := p.Changes()
 	lines := []string{fmt.Sprintf("zone %s: %d to change, plan %s", p.Zone, len(changes), p.Checksum())}
@@ -23,6 +23,18 @@ func (p Plan) Lines() []string {
 	}
 	for _, b := range p.Blocked {
 		lines = append(lines, "  "+b.String())
+	}
+	return append(lines, p.waits()...)
+}
+
+// waits is a line for each record set that does not change before a person says
+// so.
+func (p Plan) waits() []string {
+	var lines []string
+	for _, s := range p.Sets {
+		if s.Wanted.Waiting != "" {
+			lines = append(lines, fmt.Sprintf("  %s waits for you: %s; if that is meant: sidestep approve %s", s.Key(), s.Wanted.Waiting, s.Key().Name.Unrooted()))
+		}
 	}
 	return lines
 }
