@@ -30,7 +30,7 @@ func realWorld(t *testing.T) *world {
 	w.config.Reconcile.Debounce = 10 * time.Millisecond
 	spec := w.config.Checks["web"]
 	spec.Interval, spec.Timeout = 100*time.Millisecond, 50*time.Millisecond
-	dir, err := os.MkdirTemp("", "sidestep") // a socket's path may not be long
+	dir, err := os.MkdirTemp("", "sidestep") //nolint:usetesting // the path of a socket has to be short
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,7 +45,7 @@ func TestLookingChangesNothing(t *testing.T) {
 	if err != nil || loaded.Status != store.Corrupt || !loaded.Lost() || loaded.Aside != "" {
 		t.Fatalf("loaded %+v (%v)", loaded, err)
 	}
-	loaded = s.Reject(loaded, "it means nothing")
+	s.Reject(loaded, "it means nothing")
 	notes := s.Notes()
 	for what, err := range map[string]error{
 		"save": s.Save([]byte("{}")), "append": s.Append("plan", nil), "note": notes.Open("a", nil), "trust": notes.Trust(),
