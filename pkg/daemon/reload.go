@@ -9,6 +9,7 @@ import (
 	"sidestep/pkg/config"
 	"sidestep/pkg/engine"
 	"sidestep/pkg/provider"
+	"sidestep/pkg/steer"
 )
 
 // Reload reads the config anew and puts it in force, or keeps the one before
@@ -58,9 +59,23 @@ func (d *Daemon) loadAgain() (*config.Config, error) {
 
 // putInForce belongs to the loop.
 func (d *Daemon) putInForce(next *config.Config) {
+	d.sayDropped(d.config, next)
 	d.config, d.loaded = next, d.clock.Wall()
 	d.step(engine.Configure{Config: d.engineConfig(next)})
 	d.schedule.Set(d.jobs())
+}
+
+// sayDropped logs what the next config does not name any more. Nothing of it is
+// changed in the zone: what answers goes on answering, what is paused stays so.
+func (d *Daemon) sayDropped(old, next *config.Config) {
+	for _, was := range old.Records {
+		i := slices.IndexFunc(next.Records, func(is *steer.Spec) bool { return is.Key == was.Key })
+		for _, value := range was.Values() {
+			if i < 0 || !next.Records[i].Names(value) {
+				d.log.Warn("no longer steered: it stays in the zone as it is", "set", was.Key.String(), "value", value)
+			}
+		}
+	}
 }
 
 // needsRestart names what differs between two configs that a reload cannot

@@ -175,3 +175,29 @@ func TestReloadThatNeedsARestartIsRefused(t *testing.T) {
 		}
 	})
 }
+
+// A record set that the config names no longer stays as it is in the zone, and
+// the log says so.
+func TestCase91DroppedSetStaysAndIsSaid(t *testing.T) {
+	bubbled(t, func(t *testing.T) {
+		w := newWorld(t, class)
+		d := w.run(w.reloading(func(next *config.Config) error {
+			spec := *next.Records[0]
+			spec.Answers = spec.Answers[:1]
+			next.Records = []*steer.Spec{&spec}
+			return nil
+		}))
+		time.Sleep(settled)
+		writes, live := len(w.zones[home].History()), w.zones[home].Live(w.config.Records[0].Key)
+		if err := d.Reload(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(settled)
+		if n := len(w.zones[home].History()) - writes; n != 0 || len(w.zones[home].Live(w.config.Records[0].Key)) != len(live) {
+			t.Errorf("%d writes because a value left the config", n)
+		}
+		if said := w.log.with("no longer steered"); len(said) == 0 || !strings.Contains(said[0], b) {
+			t.Errorf("the log says %q", said)
+		}
+	})
+}
