@@ -61,6 +61,9 @@ func TestClaim(t *testing.T) {
 				if len(stamps) != 1 || stamps[0].Holder != "node-1" || stamps[0].Epoch != 7 {
 					t.Errorf("the stamps are %v, want one of node-1 in epoch 7", stamps)
 				}
+				if n := len(w.only().worker().mine); n > 2 {
+					t.Errorf("%d stamps are remembered, of which one can be in force and one be tried", n)
+				}
 				if *proofs != 1 {
 					t.Errorf("the fence was proved %d times", *proofs)
 				}
@@ -204,6 +207,57 @@ func TestFenceThatDoesNotCompareIsNotBelieved(t *testing.T) {
 			t.Errorf("still promises %+v", p)
 		}
 	}, fencing...)
+}
+
+// What is doubtful stays so at a provider that was found not to compare,
+// although the stamp is ours.
+func TestFenceThatDoesNotCompareClearsNoDoubt(t *testing.T) {
+	forClasses(t, func(t *testing.T, class memory.Class) {
+		w := newWorld(t, memory.Options{Class: class, Blind: true, Late: 10 * time.Second}, values[0], values[1])
+		if report := w.round(w.want(values[:2]...)); report.Err != nil {
+			t.Fatal(report.Err)
+		}
+		if report := w.round(w.want(values[1])); report.Err != nil { // proves, waits, takes a out
+			t.Fatal(report.Err)
+		}
+		if report := w.round(w.want(values[:2]...)); report.Err != nil {
+			t.Fatal(report.Err)
+		}
+		time.Sleep(time.Minute)
+		w.fault(memory.OpTakeAway, memory.Late, memory.Throttled)
+		if report := w.round(w.want(values[1])); report.Err == nil {
+			t.Fatal("the throttled call did not end the round")
+		}
+		w.zone.Faults(nil)
+		began := w.clock.Boot()
+		if report := w.round(w.want(values[0])); report.Err != nil { // whose open call may still take a out
+			t.Fatal(report.Err)
+		}
+		if waited := w.clock.Boot() - began; waited < 10*time.Second {
+			t.Errorf("b was taken away after %s", waited)
+		}
+		w.check(t)
+	}, fencing...)
+}
+
+// A signal to stop lets a claim in hand end.
+func TestCase96SignalLetsTheClaimInHandEnd(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := newWorld(t, memory.Options{Class: memory.Exact}, values[0], values[1])
+		ctx, stop := context.WithCancel(t.Context())
+		w.shimmed().claimed = func(ctx context.Context) {
+			stop()
+			if ctx.Err() != nil {
+				t.Error("the claim was cut off")
+			}
+		}
+		if report := w.only().worker().round(ctx, w.want(values[1]), Orders{}); !errors.Is(report.Err, context.Canceled) {
+			t.Errorf("got %v", report.Err)
+		}
+		if len(w.stamps(t)) != 1 {
+			t.Error("the claim did not arrive")
+		}
+	})
 }
 
 // Lists that lag show the stamp from before the claim: no reason to claim

@@ -112,10 +112,10 @@ func awayStep(s plan.Set, add, away []plan.Change, promises provider.Promises, d
 	open, listed := doubt.until(s.Key()), doubt.setListed(s.Key())
 	switch {
 	case open > now && swaps(next.away) && !promises.Fenced:
-		return step{wait: max(open, listed), why: "an older call may still take effect, and would write over what is swapped in"}
-	case stay < need && pauses(next.away) && !s.Wanted.Empty:
+		return step{wait: open, why: "an older call may still take effect, and would write over what is swapped in"}
+	case stay < need && pauses(next.away): // an empty set that is meant needs none
 		return step{
-			wait: max(open, listed),
+			wait: open,
 			why:  fmt.Sprintf("%d of the values that stay are beyond doubt, and %d have to be: an earlier call may still take effect", stay, need),
 		}
 	case listed > now:

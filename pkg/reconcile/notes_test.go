@@ -24,7 +24,7 @@ func slow(class memory.Class) memory.Options {
 // definite answer.
 func TestNoteIsStoredBeforeATakeAwayAndClearedAfter(t *testing.T) {
 	forClasses(t, func(t *testing.T, class memory.Class) {
-		w := newWorld(t, slow(class), values[0], values[1])
+		w := newWorld(t, slow(class), values[0])
 		s := w.shimmed()
 		s.write = func(ctx context.Context, call provider.Call, next func(context.Context, provider.Call) error) error {
 			if open := len(w.only().notes.open); open != min(len(call.Away), 1) {

@@ -42,9 +42,8 @@ func (r *round) send(ctx context.Context, s plan.Set, next step) error {
 	return r.sort(s.Key(), err)
 }
 
-// keepOutcome keeps what the next list may not show of a call. Where the provider
-// compares and swaps an open call leaves no doubt, because the next call makes
-// it refuse the open one.
+// keepOutcome keeps what the next list may not show of a call. A call that was
+// given up may have been carried out as well.
 func (r *round) keepOutcome(changes []plan.Change, err error) {
 	now := r.options.Clock.Boot()
 	switch {
@@ -57,9 +56,7 @@ func (r *round) keepOutcome(changes []plan.Change, err error) {
 		}
 	case !gateClosed(err) && provider.ClassOf(err) == provider.Ambiguous:
 		r.doubt.wrote(now, changes)
-		if !r.zone.Adapter.Promises().Fenced {
-			r.doubt.ambiguous(now, changes)
-		}
+		r.doubt.ambiguous(now, changes)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"sidestep/pkg/plan"
 	"sidestep/pkg/provider"
 	"sidestep/pkg/provider/memory"
 	"sidestep/pkg/record"
@@ -249,25 +250,91 @@ func TestTroubleOfTheAPIEndsTheRound(t *testing.T) {
 }
 
 // A call whose outcome nobody knows is never sent again from memory: the list
-// decides, and here it shows that the call happened.
+// decides, and here it shows after a while that the call happened. Where the
+// provider compares and swaps, nothing else waits for that.
 func TestUnknownOutcomeIsReadFromTheList(t *testing.T) {
 	forClasses(t, func(t *testing.T, class memory.Class) {
-		w := newWorld(t, slow(class), values[0])
-		w.fault(memory.OpAdd, memory.LostReply)
-		if report := w.round(w.want(values[:2]...)); report.Err != nil {
+		options := slow(class)
+		if !class.Fenced() {
+			options.Behind = options.Lag
+		}
+		w := newWorld(t, options, values[0], values[1])
+		if report := w.round(w.want(values[0])); report.Err != nil { // b is paused
 			t.Fatal(report.Err)
 		}
 		adds := 0
-		for _, effect := range w.effects() {
-			if effect == "node-1 add" {
-				adds++
+		w.zone.Faults(func(op memory.Op, _ int) memory.Fault {
+			if op != memory.OpAdd && op != memory.OpTakeAway {
+				return memory.Fault{}
 			}
+			if adds++; adds == 1 {
+				return memory.Fault{Kind: memory.LostReply}
+			}
+			return memory.Fault{}
+		})
+		began := w.clock.Boot()
+		if report := w.round(w.want(values[:2]...)); report.Err != nil {
+			t.Fatal(report.Err)
 		}
+		w.mustLive(t, values[:2]...)
 		if adds != 1 {
 			t.Errorf("added %d times", adds)
 		}
+		if report := w.round(w.want(values[1])); report.Err != nil {
+			t.Fatal(report.Err)
+		}
+		if waited := w.clock.Boot() - began; class.Fenced() != (waited < 5*time.Second) {
+			t.Errorf("the take-away beside it came after %s", waited)
+		}
 		w.check(t)
 	}, memory.Classes()...)
+}
+
+// What was refused a few times and then went through begins anew: only refusals
+// in a row give a record set up.
+func TestRefusalsAreCountedInARow(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := newWorld(t, memory.Options{Class: memory.Status}, values...)
+		s := w.shimmed()
+		n := 0
+		s.write = func(ctx context.Context, call provider.Call, next func(context.Context, provider.Call) error) error {
+			if n++; n%(giveUpAfter+1) != 0 {
+				return provider.Failf(provider.Conflict, "write", "", "somebody was faster")
+			}
+			return next(ctx, call)
+		}
+		if report := w.round(w.want(values[2])); report.Err != nil {
+			t.Error(report.Err)
+		}
+		w.mustLive(t, values[2])
+	})
+}
+
+// Of several record sets that wait, the first that may be written is.
+func TestShortestWaitIsWaited(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w, want, other := twoSets(t, memory.Status)
+		n := w.only()
+		long := plan.Change{Change: record.Change{Action: record.Pause, Key: other, Value: values[1]}}
+		short := long
+		short.Key = www
+		d := newDoubts(w.clock.Boot(), provider.Promises{Late: 10 * time.Second})
+		d.begin(w.clock.Boot(), true)
+		d.ambiguous(w.clock.Boot()-7*time.Second, []plan.Change{short})
+		d.ambiguous(w.clock.Boot(), []plan.Change{long})
+		n.worker().doubt = d
+		work := w.want(values[1])
+		work.Inputs = want(values[1])
+		began := w.clock.Boot()
+		if report := w.round(work); report.Err != nil {
+			t.Fatal(report.Err)
+		}
+		history := w.zone.History()
+		first := history[len(history)-2]
+		if first.Cause.Call.Key != www || first.At-began != 3*time.Second {
+			t.Errorf("first %s after %s", first.Cause, first.At-began)
+		}
+	})
 }
 
 // A provider that accepts everything and shows nothing of it is found out.
@@ -321,8 +388,17 @@ func TestPanicOfAnAdapterIsAnError(t *testing.T) {
 func TestApprovedPlanIsCarriedOutWhole(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w, want, other := twoSets(t, memory.Status)
+		third := other
+		third.Name = "third.example.com."
+		for _, value := range values[:2] {
+			w.hand(t, memory.Put(string(third.Name), "A", time.Minute, value))
+		}
 		work := w.want(values[1])
 		work.Inputs = want(values[1])
+		again := work.Inputs[0]
+		spec := *again.Spec
+		spec.Key, again.Spec = third, &spec
+		work.Inputs = append(work.Inputs, again)
 		work.Limits.MaxChanges = 1
 		if report := w.round(work); report.Err != nil || len(report.Applied) > 0 || len(report.Final.Blocked) == 0 {
 			t.Fatalf("not stopped: %+v", report)
@@ -330,7 +406,7 @@ func TestApprovedPlanIsCarriedOutWhole(t *testing.T) {
 		listed := w.only().write.Plan(t.Context(), work)
 		work.Limits.Plan = listed.Plan.Checksum()
 		report := w.round(work)
-		if report.Err != nil || len(report.Applied) != 2 {
+		if report.Err != nil || len(report.Applied) != 3 {
 			t.Errorf("applied %v (%v)", report.Applied, report.Err)
 		}
 		w.mustLive(t, values[1])
@@ -349,14 +425,22 @@ func TestOnlyAddsLeaveTheRest(t *testing.T) {
 		if report.Err != nil || report.Verified || report.Detail == "" {
 			t.Errorf("got %+v", report)
 		}
-		if waited := w.clock.Boot() - began; waited > time.Second {
-			t.Errorf("waited %s", waited)
+		if waited := w.clock.Boot() - began; waited > time.Second || waited > 0 && !class.Fenced() {
+			t.Errorf("waited %s", waited) // after a claim a list has to show it
 		}
 		if class == memory.Whole { // there a create waits until quiet
 			w.mustLive(t, values[0])
 			return
 		}
 		w.mustLive(t, values[:2]...)
+		time.Sleep(time.Minute)
+		began = w.clock.Boot()
+		if report := w.only().round(w.want(values...), Orders{OnlyAdd: true}); report.Err != nil || !report.Verified {
+			t.Errorf("when adds are all there is: %+v", report)
+		}
+		if waited := w.clock.Boot() - began; waited > 0 {
+			t.Errorf("waited %s for nothing", waited)
+		}
 	}, memory.Classes()...)
 }
 

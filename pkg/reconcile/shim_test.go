@@ -14,6 +14,8 @@ type shim struct {
 	list  func(ctx context.Context, next func(context.Context) (*provider.Snapshot, error)) (*provider.Snapshot, error)
 	write func(ctx context.Context, call provider.Call, next func(context.Context, provider.Call) error) error
 
+	claimed func(ctx context.Context) // before each claim
+
 	mu    sync.Mutex
 	calls []provider.Call // every write that came this far
 }
@@ -58,6 +60,9 @@ type fencedShim struct {
 }
 
 func (s fencedShim) Claim(ctx context.Context, seen *provider.Snapshot, next provider.Stamp, gate provider.Gate) error {
+	if s.claimed != nil {
+		s.claimed(ctx)
+	}
 	return s.fencer.Claim(ctx, seen, next, gate)
 }
 

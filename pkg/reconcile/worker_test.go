@@ -271,6 +271,68 @@ func TestNewerWorkIsLetInBetweenCalls(t *testing.T) {
 	})
 }
 
+// The calls of a plan that newer work replaced are not sent any more.
+func TestRestOfAReplacedPlanIsNotSent(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := newWorld(t, memory.Options{Class: memory.Status}, values[0])
+		s := w.shimmed()
+		n := w.only()
+		s.write = func(ctx context.Context, call provider.Call, next func(context.Context, provider.Call) error) error {
+			if len(s.sent()) == 1 {
+				n.write.Submit(w.want(values[:2]...))
+			}
+			return next(ctx, call)
+		}
+		n.write.Submit(w.want(values...)) // two creates, one by one
+		w.runs(t)
+		w.mustLive(t, values[:2]...)
+		if len(s.sent()) != 1 {
+			t.Errorf("sent %v", s.sent())
+		}
+	})
+}
+
+// A list inside the lag of the last write is no ground to end by: it shows what
+// newer work wants, and the zone does not have it.
+func TestRoundEndsByNoListInsideTheLag(t *testing.T) {
+	options := memory.Options{Class: memory.Status, Lag: 5 * time.Second, Behind: 5 * time.Second}
+	t.Run("of this process", func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
+			w := newWorld(t, options, values[0], values[1])
+			w.runs(t)
+			time.Sleep(time.Minute)
+			w.only().write.Submit(w.want(values[1]))
+			time.Sleep(time.Second)
+			w.mustLive(t, values[1])
+			w.only().write.Submit(w.want(values[:2]...))
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			w.mustLive(t, values[:2]...)
+			if waits := w.only().waits; len(waits) != 2 || waits[0].Why == "" {
+				t.Errorf("told of the waits %v, want one after each write", waits)
+			}
+		})
+	})
+	t.Run("of the process before", func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
+			w := newWorld(t, options, values[0], values[1])
+			n := w.only()
+			n.notes.trusted = true
+			time.Sleep(time.Minute)
+			ctx, kill := context.WithTimeout(t.Context(), 6*time.Second) // while it waits for the lag
+			defer kill()
+			n.write.Lead(n.notes, true)
+			_ = n.worker().round(ctx, w.want(values[1]), Orders{})
+			w.mustLive(t, values[1])
+			w.start(n)
+			if report := w.round(w.want(values[:2]...)); report.Err != nil {
+				t.Error(report.Err)
+			}
+			w.mustLive(t, values[:2]...)
+		})
+	})
+}
+
 // What a person ordered stays in force when newer work takes the place of what
 // was asked for.
 func TestTakeOverOutlivesNewerWork(t *testing.T) {
