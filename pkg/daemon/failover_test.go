@@ -282,6 +282,9 @@ func TestCase97NoFloodOfUnknownOutcomes(t *testing.T) {
 		if s := d.status(); s.Zones[0].Error == "" {
 			t.Errorf("status says %+v", s.Zones[0])
 		}
+		if n := len(w.journal("write")); n < 100 {
+			t.Errorf("%d tries are in the journal, each of which may have happened", n)
+		}
 		w.zones[home].Faults(nil)
 		time.Sleep(settled)
 		w.mustLive(b)

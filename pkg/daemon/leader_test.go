@@ -2,9 +2,6 @@ package daemon
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -15,6 +12,7 @@ import (
 	"sidestep/pkg/control"
 	"sidestep/pkg/engine"
 	"sidestep/pkg/provider/memory"
+	"sidestep/pkg/reconcile"
 )
 
 // A shadow decides and shows, and neither writes nor saves anything.
@@ -83,24 +81,16 @@ func TestStandbyTakesOver(t *testing.T) {
 		if s := standby.status(); s.Leader.State != "leader" {
 			t.Errorf("after the end of the leader: %+v", s.Leader)
 		}
-		var state engine.State
-		adopted := func() bool {
-			file, err := os.ReadFile(filepath.Join(w.config.State.Dir, "state.json"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			var sealed struct{ Payload json.RawMessage }
-			if err := errors.Join(json.Unmarshal(file, &sealed), json.Unmarshal(sealed.Payload, &state)); err != nil {
-				t.Fatal(err)
-			}
-			return state.Sets[0].Adopted
+		time.Sleep(saveEvery + 10*time.Second)
+		if !w.saved().Payload.Sets[0].Adopted {
+			t.Error("the approval is lost")
+		}
+		if n := len(w.log.with("INFO standby")); n != 1 {
+			t.Errorf("%d lines say that it stands by", n)
 		}
 		w.site.fail(a)
 		time.Sleep(2 * time.Minute)
 		w.mustLive(b)
-		if !adopted() {
-			t.Error("the approval is lost")
-		}
 	})
 }
 
@@ -141,6 +131,19 @@ func TestTwoHostsByMistake(t *testing.T) {
 		w.mustLive(a)
 		if s := d.status().Leader; s.State != "leader" || s.Holder != "mon-2" {
 			t.Errorf("afterwards status says %+v", s)
+		}
+	})
+}
+
+// A rival in a zone matters to the leader only: a shadow or a standby does not
+// write whoever else does.
+func TestRivalOfAShadowIsNone(t *testing.T) {
+	bubbled(t, func(t *testing.T) {
+		w := newWorld(t, class)
+		d := w.run(func(o *Options) { o.ReadOnly = true })
+		d.ask(func(*engine.Engine) { d.rivals[home] = &reconcile.TwoWritersError{Holder: "mon-2"} })
+		if s := d.status().Leader; s.State != "none" {
+			t.Errorf("status says %+v", s)
 		}
 	})
 }

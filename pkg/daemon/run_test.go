@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"sidestep/pkg/clock"
@@ -320,6 +321,10 @@ func TestCase82LeaseIsLostAndComesBack(t *testing.T) {
 			t.Errorf("status says %+v", s)
 		}
 		l.lose()
+		synctest.Wait()
+		if s := r.status().Leader; s.State != "none" {
+			t.Errorf("right after the loss status says %+v", s)
+		}
 		time.Sleep(time.Second)
 		if n := len(w.journal("leader")); n != 2 {
 			t.Errorf("%d lines tell of the leader, want won and lost", n)
@@ -338,9 +343,16 @@ func TestCase82LeaseIsLostAndComesBack(t *testing.T) {
 				t.Errorf("%s was written without a lease", path)
 			}
 		}
+		if err := w.zones[home].EditByHand(memory.Put(string(www.Name), "A", time.Minute, "203.0.113.7")); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(5 * time.Minute) // and is listed
 		l.won <- struct{}{}
 		time.Sleep(5 * time.Second)
-		w.mustLive(b)
+		w.mustLive(b, "203.0.113.7")
+		if n := len(w.log.with("drift")); n != 1 {
+			t.Errorf("that the zone was edited is said %d times: what this process saved itself is no news", n)
+		}
 	})
 }
 
