@@ -6,7 +6,12 @@
 // Everything that happens goes through one channel, the inbox, to one loop,
 // which alone calls the engine. For each event the loop does the engine's
 // duties in their order: the journal, the state, and only then the work for
-// the reconciler. A store that fails is loud and stops no failover.
+// the reconciler. A store that fails is loud and stops no failover; a person's
+// yes that cannot be stored is refused.
+//
+// The state directory is the leader's: it is looked into at the start, and
+// opened to be written to, and read again, when the lease is won. A standby and
+// a shadow leave no trace in it.
 //
 // Run is the daemon; Once is the same machine for one-shot commands, probing
 // by rounds instead of by schedule.

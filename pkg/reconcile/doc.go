@@ -16,12 +16,17 @@
 // may still happen, so its values are in doubt until the provider's lateness
 // and lag have passed, and the zone is listed. At a provider without
 // compare-and-swap everything is in doubt after a start, unless the notes of
-// the process before say that no take-away was open; adds never wait.
+// the process before say that no take-away was open. Adds wait for no doubt; a
+// create and a swap, which put in what has no copy yet, wait until no call is
+// open that could double it or write over it. What a list may not show yet is
+// neither sent again nor a ground to take away or to end by.
 //
 // Zones are worked side by side, each by one worker, so that one in trouble
-// never stops another; the record sets of a zone go one after the other. Each
-// worker has a slot for one piece of work, in which the newest replaces what
-// still waits.
+// never stops another; the record sets of a zone go one after the other, and
+// one that its provider refuses is given up for the round and stops no other.
+// Each worker has a slot for one piece of work, in which the newest replaces
+// what still waits. A round gives way to it after each call and whenever it
+// waits; work that failed is tried again until newer work takes its place.
 //
 // The package judges nothing and steers nothing: Work.Plan of pkg/engine
 // decides, and what was done goes back there as a Report.
