@@ -16,20 +16,21 @@ import (
 type disk struct {
 	mu    sync.Mutex
 	store *store.Store // nil while nothing may be written
+	why   error        // why a leader has no store; nil for all others
 }
 
-func (k *disk) open(s *store.Store) {
+func (k *disk) open(s *store.Store, why error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.store = s
+	k.store, k.why = s, why
 }
 
-func (k *disk) close() { k.open(nil) }
+func (k *disk) close() { k.open(nil, nil) }
 
-func (k *disk) get() *store.Store {
+func (k *disk) get() (*store.Store, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.store
+	return k.store, k.why
 }
 
 // lookAtState takes up what the state directory holds, and changes nothing in
@@ -102,6 +103,7 @@ func (d *Daemon) openState() *store.Notes {
 		d.log.Error("nothing can be saved; a restart will know nothing of verdicts, holds and approvals", "dir", dir, "error", err)
 	}
 	if s == nil {
+		d.disk.open(nil, err)
 		return nil
 	}
 	state, loaded := readState(s, loaded)
@@ -113,34 +115,41 @@ func (d *Daemon) openState() *store.Notes {
 			e.Lose()
 		}
 	})
-	d.disk.open(s)
+	d.disk.open(s, nil)
 	return s.Notes()
 }
 
 // save writes the state down, if this process may. It belongs to the loop.
 func (d *Daemon) save() error {
-	d.saved = d.clock.Wall()
-	s := d.disk.get()
-	if s == nil {
-		d.unsaved = nil
+	d.saved, d.unsaved = d.clock.Wall(), nil
+	s, why := d.disk.get()
+	if s == nil && why == nil {
 		return nil
 	}
+	if s != nil {
+		why = d.saveTo(s)
+	}
+	d.unsaved = why
+	d.errors.note("save the state", why)
+	return why
+}
+
+func (d *Daemon) saveTo(s *store.Store) error {
 	payload, err := json.Marshal(d.engine.State())
-	if err == nil {
-		err = s.Save(payload)
+	if err != nil {
+		return fmt.Errorf("save the state: %w", err)
 	}
-	if err == nil {
-		d.takenUp = d.clock.Wall() // nothing saved until now is news
+	if err := s.Save(payload); err != nil {
+		return err
 	}
-	d.unsaved = err
-	d.errors.note("save the state", err)
-	return err
+	d.takenUp = d.clock.Wall() // nothing saved until now is news
+	return nil
 }
 
 // journal appends one line, if this process may. A store that fails is loud and
 // stops nothing.
 func (d *Daemon) journal(kind string, fields any) {
-	s := d.disk.get()
+	s, _ := d.disk.get()
 	if s == nil {
 		return
 	}

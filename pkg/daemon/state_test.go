@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"sidestep/pkg/config"
 	"sidestep/pkg/control"
 	"sidestep/pkg/provider/memory"
 	"sidestep/pkg/store"
@@ -309,6 +311,37 @@ func TestCase31DiskThatFailsStopsNoFailover(t *testing.T) {
 		}
 		if _, err := os.Stat(filepath.Join(dir, "state.json")); err != nil {
 			t.Error(err)
+		}
+	})
+}
+
+// A leader whose directory is gone by the time it wins fails over all the same,
+// says that it stores nothing, and refuses what has to be stored.
+func TestCase31LeaderWithoutADirectory(t *testing.T) {
+	bubbled(t, func(t *testing.T) {
+		w := newWorld(t, open)
+		w.config.Leader = config.Leader{Lock: config.LockNone, IAmAlone: true}
+		d, err := New(w.options())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(os.RemoveAll(w.config.State.Dir), os.WriteFile(w.config.State.Dir, nil, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		r := w.start(d)
+		time.Sleep(settled)
+		w.site.fail(a)
+		time.Sleep(settled)
+		w.mustLive(b)
+		if n := r.status().Notices; len(n) != 1 || !strings.Contains(n[0], "cannot be saved") {
+			t.Errorf("status says %v", n)
+		}
+		if err := r.Approve(t.Context(), control.ApproveRequest{Target: "www"}, "ops"); err == nil || !strings.Contains(err.Error(), "could not be stored") {
+			t.Errorf("approved what cannot be stored: %v", err)
+		}
+		r.end()
+		if r.err == nil {
+			t.Error("ended without a word of what is not saved")
 		}
 	})
 }
