@@ -34,6 +34,11 @@ func (r *round) verify(ctx context.Context) {
 		return
 	}
 	err := r.askAll(ctx, r.servers())
+	if ctx.Err() != nil { // our own end says nothing about the name servers
+		r.report.Asked, r.report.Verified = false, false
+		r.report.Detail = "stopped before the name servers had answered"
+		return
+	}
 	switch {
 	case err != nil && r.report.Verified:
 		r.report.Verified, r.report.Detail = false, err.Error()

@@ -122,6 +122,23 @@ func TestVerifyGivesWay(t *testing.T) {
 	})
 }
 
+// A stop in the middle of the asking is no word about the name servers: it is
+// not told as one, and the write stands.
+func TestVerifyIsStopped(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := newWorld(t, memory.Options{Class: memory.Exact}, values[0], values[1])
+		ctx, stop := context.WithCancel(t.Context())
+		w.asking(func(ctx context.Context, _ string, _ record.Key) ([]string, error) {
+			stop()
+			return nil, ctx.Err()
+		}, Zone{Servers: []string{"ns1:53"}})
+		report := w.only().worker().round(ctx, w.want(values[1]), Orders{})
+		if report.Err != nil || len(report.Applied) == 0 || report.Asked || report.Verified || !strings.Contains(report.Detail, "stopped before") {
+			t.Errorf("got %+v", report)
+		}
+	})
+}
+
 // Without a server to ask, or when nobody shall be asked, the list is the proof.
 func TestVerifyByTheListAlone(t *testing.T) {
 	bubble(t, func(t *testing.T) {
