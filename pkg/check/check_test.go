@@ -56,8 +56,10 @@ func fullSpec() *check.Spec {
 			Scheme: "https", Host: "www.example.com", Port: 443, Authority: "www.example.com", Path: "/healthz", Method: "GET",
 			Headers: []check.Header{{Name: "X-Key", Value: "secret"}}, Status: []check.StatusRange{{Low: 200, High: 299}},
 			Body: regexp.MustCompile("ok"), JSON: map[string]string{"status": "ok"}, BodyLimit: 1024,
+			TLS: check.TLS{ServerName: "www", CA: []byte("ca"), Cert: []byte("cert"), Key: []byte("key")},
 		},
-		TCP: &check.TCP{Port: 22},
+		TCP:  &check.TCP{Port: 22, Send: "hello", Expect: regexp.MustCompile("ok"), TLS: &check.TLS{ServerName: "ssh"}},
+		ICMP: &check.ICMP{Count: 3, MaxLoss: 34},
 	}
 }
 
@@ -91,6 +93,16 @@ func change(t *testing.T, name string, field reflect.Value) {
 		*v = nil
 	case **check.TCP:
 		*v = nil
+	case **check.ICMP:
+		*v = nil
+	case **check.TLS:
+		*v = nil
+	case *check.TLS:
+		v.ServerName += "x"
+	case *bool:
+		*v = !*v
+	case *[]byte:
+		*v = append(*v, 'x')
 	default:
 		t.Fatalf("field %s has type %s, which this test cannot change yet", name, field.Type())
 	}
@@ -103,13 +115,16 @@ func TestFingerprintChangesWithEveryField(t *testing.T) {
 		"Spec": func(s *check.Spec) reflect.Value { return reflect.ValueOf(s).Elem() },
 		"HTTP": func(s *check.Spec) reflect.Value { return reflect.ValueOf(s.HTTP).Elem() },
 		"TCP":  func(s *check.Spec) reflect.Value { return reflect.ValueOf(s.TCP).Elem() },
+		"TLS":  func(s *check.Spec) reflect.Value { return reflect.ValueOf(&s.HTTP.TLS).Elem() },
+		"ICMP": func(s *check.Spec) reflect.Value { return reflect.ValueOf(s.ICMP).Elem() },
 	}
 	for part, of := range parts {
 		for i := range of(fullSpec()).NumField() {
 			changed := fullSpec()
 			name := part + "." + of(changed).Type().Field(i).Name
 			change(t, name, of(changed).Field(i))
-			if changed.Fingerprint() == fullSpec().Fingerprint() || changed.Same(fullSpec()) || fullSpec().Same(changed) {
+			secret := name == "TLS.Key" // leaves no trace in what is stored
+			if !secret && changed.Fingerprint() == fullSpec().Fingerprint() || changed.Same(fullSpec()) || fullSpec().Same(changed) {
 				t.Errorf("a change of %s is not seen", name)
 			}
 		}

@@ -57,6 +57,7 @@ type Result struct {
 	Cause   Cause         // empty for a pass
 	Detail  string        // in words: what was expected, what came, and for our own faults the remedy
 	Source  string        // the local address the probe left from, without port; empty when none was bound
+	Clock   bool          // a certificate is not valid at this time: its fault, or that of this machine's clock
 	Start   time.Duration // boot time at which the probe began
 	End     time.Duration // boot time at which its outcome was known
 }

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -14,7 +15,17 @@ func (s *Spec) Same(o *Spec) bool {
 	if s == nil || o == nil {
 		return s == o
 	}
-	return s.Fingerprint() == o.Fingerprint() && slices.Equal(s.headers(), o.headers())
+	return s.Fingerprint() == o.Fingerprint() && slices.Equal(s.headers(), o.headers()) && bytes.Equal(s.key(), o.key())
+}
+
+func (s *Spec) key() []byte {
+	switch {
+	case s.HTTP != nil && len(s.HTTP.TLS.Key) > 0:
+		return s.HTTP.TLS.Key
+	case s.TCP != nil && s.TCP.TLS != nil:
+		return s.TCP.TLS.Key
+	}
+	return nil
 }
 
 func (s *Spec) headers() []Header {
@@ -25,8 +36,8 @@ func (s *Spec) headers() []Header {
 }
 
 // Fingerprint names the definition: 16 hexadecimal digits that change when
-// anything changes that a verdict may depend on. The values of headers are
-// secrets and leave no trace in it, since it is stored.
+// anything changes that a verdict may depend on. The values of headers and the
+// keys of clients are secrets and leave no trace in it, since it is stored.
 func (s *Spec) Fingerprint() string {
 	sum := sha256.New()
 	fmt.Fprintln(sum, s.Name, s.Kind, s.Interval, s.Timeout, s.Fall, s.Rise, s.Source)
@@ -42,9 +53,25 @@ func (s *Spec) Fingerprint() string {
 		for _, header := range h.Headers {
 			fmt.Fprintf(sum, "header %q\n", header.Name)
 		}
+		fmt.Fprint(sum, h.TLS.definition())
+		fmt.Fprintln(sum, "http1", h.HTTP1)
 	}
-	if s.TCP != nil {
-		fmt.Fprintln(sum, "tcp", s.TCP.Port)
+	if t := s.TCP; t != nil {
+		fmt.Fprintf(sum, "tcp %d %q\n", t.Port, t.Send)
+		if t.Expect != nil {
+			fmt.Fprintf(sum, "expect %q\n", t.Expect)
+		}
+		if t.TLS != nil {
+			fmt.Fprint(sum, t.TLS.definition())
+		}
+	}
+	if s.ICMP != nil {
+		fmt.Fprintln(sum, "icmp", s.ICMP.Count, s.ICMP.MaxLoss)
 	}
 	return hex.EncodeToString(sum.Sum(nil))[:16]
+}
+
+// definition is all of it but the secret.
+func (t *TLS) definition() string {
+	return fmt.Sprintf("tls %q %q %q\n", t.ServerName, t.CA, t.Cert)
 }

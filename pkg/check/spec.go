@@ -27,6 +27,7 @@ type Spec struct {
 	Kind     Kind
 	HTTP     *HTTP // set for KindHTTP
 	TCP      *TCP  // set for KindTCP
+	ICMP     *ICMP // set for KindICMP
 	Interval time.Duration
 	Timeout  time.Duration // one deadline over everything a probe does; below Interval
 	Fall     int           // failures in a row to go down, at least 1
@@ -48,6 +49,17 @@ type HTTP struct {
 	Body      *regexp.Regexp    // must match within BodyLimit; nil asks nothing
 	JSON      map[string]string // dotted path of a field to its expected value; empty asks nothing
 	BodyLimit int64             // bytes read at most for Body and JSON, 64 KiB by default
+	TLS       TLS               // for https; the zero value trusts the system and verifies Host
+	HTTP1     bool              // HTTP/2 is not offered in the handshake (ALPN, RFC 7301)
+}
+
+// TLS is how a probe makes its connection secure. The certificate of the
+// server is always verified.
+type TLS struct {
+	ServerName string // SNI and the name the certificate must have; empty means the host of the URL, or the address under test
+	CA         []byte // authorities in PEM; empty means the system's
+	Cert       []byte // certificate of the client in PEM, with its chain; empty sends none
+	Key        []byte // its key in PEM; a secret
 }
 
 // Header is one request header. Values are treated as secrets: they reach the
@@ -57,15 +69,28 @@ type Header struct{ Name, Value string }
 // StatusRange is an inclusive range of HTTP status codes.
 type StatusRange struct{ Low, High int }
 
-// TCP is what a TCP check does: it connects, and no more.
+// TCP is what a TCP check does: it connects, and where asked speaks TLS, sends
+// and waits for an answer.
 type TCP struct {
-	Port uint16
+	Port   uint16
+	TLS    *TLS           // nil speaks in the clear
+	Send   string         // sent once connected; empty sends nothing
+	Expect *regexp.Regexp // must match within the first ExpectLimit bytes that come; nil asks nothing
+}
+
+// ExpectLimit is how many bytes of a TCP answer are looked at.
+const ExpectLimit = 64 << 10
+
+// ICMP is how many echo requests a probe sends, and how much loss it bears.
+type ICMP struct {
+	Count   int // requests of one probe, 1 to 100
+	MaxLoss int // percent of them, 0 to 100, whose loss still passes
 }
 
 // Target is one thing probed by one check.
 type Target struct {
 	Check   string
-	Address string // canonical address, or a name once names can be probed
+	Address string // canonical address, or a canonical name, which is probed at each of its addresses
 }
 
 // ID is the target's name everywhere: CHECK@ADDRESS.
