@@ -5,7 +5,7 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unkn
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint v2.15.0
 MODULES := . $(wildcard providers/conformance)
 
-.PHONY: build test lint cover demo clean
+.PHONY: build test lint cover fuzz demo clean
 
 # bin/sidestep, a static binary that knows its version.
 build:
@@ -27,6 +27,11 @@ lint:
 cover:
 	go test -coverpkg=./... -coverprofile=coverage.out ./...
 	go tool cover -func=coverage.out | tail -n 1
+
+# Every parser that reads what a network or a file brought, TIME each.
+TIME ?= 1m
+fuzz:
+	@.ci/fuzz $(TIME) $(ONLY)
 
 demo: build
 	bin/sidestep demo

@@ -72,6 +72,10 @@ func parseLabel(label string, first bool) (string, error) {
 			return "", fmt.Errorf("label %q: %q is no character of a host or service name", label, c)
 		}
 	}
+	// Bytes that are no text have A-labels that nobody can read back.
+	if again, err := profile.ToASCII(canonical); err != nil || again != canonical {
+		return "", fmt.Errorf("label %q: its A-label %q does not lead back to it", label, canonical)
+	}
 	return canonical, nil
 }
 
