@@ -15,5 +15,10 @@
 // the next process locks the new one. The gate therefore compares device and
 // inode of the path with the open file each time.
 //
+// A full or read-only disk costs no lease: the lock is taken on a file that is
+// open to be read only, and who holds it stays unwritten. Only a lock file that
+// is missing and cannot be made is an error, and nobody leads then: two
+// processes would not see each other.
+//
 // The contract is in pkg/lease.
 package file

@@ -133,20 +133,16 @@ func (l *lock) claim(f *os.File) (*held, error) {
 	return nil, errors.Join(err, f.Close())
 }
 
-// open opens the lock file, and makes it if need be. A symbolic link is
-// refused: what it points to could be changed under the lock. When root makes
-// the file, it belongs to the owner of the directory, so that a command run by
-// root does not lock the daemon out.
+// open opens the lock file, and makes it if need be. It is opened to be read
+// only: that is enough for flock, works where the file system is read-only, and
+// lets an administrator remount it so while the lock is held. A symbolic link
+// is refused: what it points to could be changed under the lock. When root
+// makes the file, it belongs to the owner of the directory, so that a command
+// run by root does not lock the daemon out.
 func (l *lock) open() (*os.File, error) {
-	f, err := os.OpenFile(l.path, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o600)
-	if errors.Is(err, syscall.ELOOP) {
-		return nil, fmt.Errorf("expected a file, got a symbolic link; remove %s: %w", l.path, err)
-	}
-	if errors.Is(err, os.ErrPermission) {
-		return nil, fmt.Errorf("%w; run as the user of the daemon", err)
-	}
+	f, err := os.OpenFile(l.path, os.O_RDONLY|os.O_CREATE|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0o600) // a pipe would block
 	if err != nil {
-		return nil, err
+		return nil, l.explain(err)
 	}
 	stat, err := f.Stat()
 	if err == nil && !stat.Mode().IsRegular() {
@@ -159,6 +155,22 @@ func (l *lock) open() (*os.File, error) {
 		l.opts.Logger.Warn("the lock file could not be given to the owner of its directory", "path", l.path, "error", err)
 	}
 	return f, nil
+}
+
+// explain says what to do about a lock file that can neither be opened nor made.
+// Nobody leads without one: a second process could not see the first.
+func (l *lock) explain(err error) error {
+	switch {
+	case errors.Is(err, syscall.ELOOP):
+		return fmt.Errorf("expected a file, got a symbolic link; remove %s: %w", l.path, err)
+	case errors.Is(err, os.ErrPermission):
+		return fmt.Errorf("%w; run as the user of the daemon", err)
+	case errors.Is(err, syscall.EROFS):
+		return fmt.Errorf("make the lock file: %w; mount %s writable once, after which a read-only one will do, or name another state.dir", err, l.opts.Dir)
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return fmt.Errorf("make the lock file: %w; free some space in %s: the empty file is enough", err, l.opts.Dir)
+	}
+	return err
 }
 
 // giveToOwner makes a file that root opened belong to whom its directory
@@ -220,8 +232,8 @@ func readInfo(f io.ReaderAt) info {
 	return i
 }
 
-// hold writes down who holds the lock. That may fail, on a full disk: the lock
-// holds all the same.
+// hold writes down who holds the lock. That may fail, on a full or read-only
+// disk: the lock holds all the same.
 func (l *lock) hold(f *os.File) *held {
 	h := &held{lock: l, f: f, lost: make(chan struct{})}
 	h.info = info{
@@ -247,17 +259,34 @@ type held struct {
 }
 
 // write writes over what is there, which needs no new room on the disk, and
-// then cuts off the rest.
-func (h *held) write() error {
+// then cuts off the rest. It opens the file a second time, since the locked one
+// is open to be read only; closing that one frees nothing (flock(2)).
+func (h *held) write() (err error) {
 	text, err := json.Marshal(h.info)
 	if err != nil {
 		return err
 	}
 	text = append(text, '\n')
-	if _, err := h.f.WriteAt(text, 0); err != nil {
+	f, err := os.OpenFile(h.lock.path, os.O_WRONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if err != nil {
 		return err
 	}
-	return h.f.Truncate(int64(len(text)))
+	defer func() { err = errors.Join(err, f.Close()) }()
+	there, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	ours, err := h.f.Stat()
+	if err != nil {
+		return err
+	}
+	if !os.SameFile(there, ours) {
+		return errors.New("it was replaced, and the new one is somebody else's")
+	}
+	if _, err := f.WriteAt(text, 0); err != nil {
+		return err
+	}
+	return f.Truncate(int64(len(text)))
 }
 
 // Gate implements lease.Held. An flock has no end, so the length of the call
