@@ -46,7 +46,6 @@ func TestCase95Unit(t *testing.T) {
 		"Unit.StartLimitIntervalSec":     "0",
 		"Service.Type":                   "notify",
 		"Service.ExecStart":              "/usr/bin/sidestep run --config /etc/sidestep/sidestep.yaml",
-		"Service.ExecReload":             "/bin/kill -HUP $MAINPID",
 		"Service.Restart":                "on-failure",
 		"Service.WatchdogSec":            "30s",
 		"Service.StateDirectory":         "sidestep",
@@ -61,6 +60,13 @@ func TestCase95Unit(t *testing.T) {
 		if got := unit[key]; !slices.Equal(got, []string{value}) {
 			t.Errorf("%s is %q, want %q", key, got, value)
 		}
+	}
+	// systemctl reload fails on a bad config, and the daemon is not told of it:
+	// a command that fails ends the list (systemd.service(5)).
+	if got := unit["Service.ExecReload"]; !slices.Equal(got, []string{
+		"/usr/bin/sidestep validate --config /etc/sidestep/sidestep.yaml", "/bin/kill -HUP $MAINPID",
+	}) {
+		t.Errorf("Service.ExecReload is %q", got)
 	}
 	// With private users SO_PEERCRED shows every peer of the control socket as
 	// nobody, and overrides lose the name of who asked for them.
