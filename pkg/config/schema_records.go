@@ -99,7 +99,7 @@ var checkKeys = []field{
 		field{name: "max_loss", kind: percent(), def: "34%", doc: "the loss that still passes"},
 	), doc: "ICMP echo requests"},
 	{name: "interval", kind: duration(check.MinInterval), word: "defaults.interval", doc: "from the start of a probe to the start of the next"},
-	{name: "timeout", kind: duration(time.Millisecond), word: "defaults.timeout", doc: "one deadline over everything a probe does; below the interval"},
+	{name: "timeout", kind: duration(time.Millisecond), word: "defaults.timeout", doc: "one deadline over everything a probe does; below the interval, of which it gets all but 20 ms at most"},
 	{name: "fall", kind: count(1, math.MaxInt32), word: "defaults.fall", doc: "failures in a row that bring a target down"},
 	{name: "rise", kind: count(1, math.MaxInt32), word: "defaults.rise", doc: "passes in a row that bring it up"},
 	{name: "source", kind: address("an address of this host"), word: "the system's choice", doc: "the address probes leave from, for allow lists"},

@@ -3,8 +3,11 @@ package schedule
 import (
 	"container/heap"
 	"context"
+	"fmt"
 	"sync"
 	"time"
+
+	"sidestep/pkg/check"
 )
 
 const (
@@ -144,6 +147,9 @@ func (s *Schedule) start(ctx context.Context, work *sync.WaitGroup, f flight) {
 	s.counts.started++
 	work.Go(func() {
 		f.result = s.probe(ctx, f.spec, f.entry.target)
+		if f.late() && f.result.Outcome == check.Fail {
+			disown(&f.result, fmt.Sprintf("the probe began %v late: this machine is overloaded", f.lag()))
+		}
 		s.land(f)
 	})
 }

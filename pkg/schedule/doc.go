@@ -13,12 +13,15 @@
 //   - one probe in flight per target; a slot that comes while the last probe
 //     still runs is skipped and counted;
 //   - a period runs from the start of a probe to the start of the next, so a
-//     target that times out is probed as often as one that answers;
+//     target that times out is probed as often as one that answers; a timeout
+//     that ends less than 20 ms before the interval is cut to that;
 //   - each probe has a goroutine of its own while it runs, up to a limit that
 //     covers rate × timeout of all jobs: dead targets hold their own places;
 //   - no burst: slots that passed while the process stood still (suspend,
 //     SIGSTOP, starvation) are gone, and a probe that was under way meanwhile
 //     is Unknown, for it was not the target that was away;
+//   - a probe that began more than an interval after its slot, for want of a
+//     worker or of processor time, is Unknown when it fails;
 //   - results come in the order of their starts per target, and those of a
 //     removed or redefined target are dropped.
 //

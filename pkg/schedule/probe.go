@@ -17,13 +17,20 @@ type flight struct {
 	result     check.Result
 }
 
+// lag is how long after its slot the probe began.
+func (f flight) lag() time.Duration { return f.result.Start - f.slot }
+
+// late reports whether the probe began more than an interval after its slot.
+// A failure then says as much of this machine as of the target.
+func (f flight) late() bool { return f.lag() > f.spec.Interval }
+
 // probe asks one target and says when. What was our own doing comes back as
 // Unknown: a probe that was stopped, one that panicked, and a failure that
 // came long after the deadline, because then it was this process that did not
 // run in time.
 func (s *Schedule) probe(ctx context.Context, spec *check.Spec, target check.Target) check.Result {
 	start := s.opts.Clock.Boot()
-	limited, cancel := context.WithTimeout(ctx, spec.Timeout)
+	limited, cancel := context.WithTimeout(ctx, allowance(spec))
 	r := s.ask(limited, spec, target.Address)
 	cancel()
 	r.Target, r.Start, r.End = target, start, s.opts.Clock.Boot()
@@ -34,6 +41,19 @@ func (s *Schedule) probe(ctx context.Context, spec *check.Spec, target check.Tar
 		disown(&r, fmt.Sprintf("the probe ended %v after its deadline: this machine is overloaded or stood still", over))
 	}
 	return r
+}
+
+// handOverTime is what it takes at most, on a machine that is not overloaded,
+// until the result of a probe was taken and its target is free again.
+const handOverTime = 2 * tick
+
+// allowance is how long a probe may take: its timeout, or a little less than the
+// interval, so that a target that hangs is free again at its next slot.
+func allowance(spec *check.Spec) time.Duration {
+	if room := spec.Interval - handOverTime; room > 0 {
+		return min(spec.Timeout, room)
+	}
+	return spec.Timeout
 }
 
 // ask calls the probe function and survives its panic: one bad answer of one
@@ -60,7 +80,10 @@ func (s *Schedule) land(f flight) {
 	s.mu.Lock()
 	s.running--
 	s.finished = append(s.finished, f)
-	s.lag.add(f.result.End, f.result.Start-f.slot)
+	s.lag.add(f.result.End, f.lag())
+	if f.late() {
+		s.counts.late++
+	}
 	queued := len(s.waiting) > 0
 	s.mu.Unlock()
 	signal(s.done)

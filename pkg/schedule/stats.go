@@ -14,6 +14,7 @@ type Stats struct {
 	Skipped uint64 // slots left out because the last probe of the target was still under way
 	Missed  uint64 // slots left out because this process did not run
 	Delayed uint64 // probes that had to wait for a worker
+	Late    uint64 // probes that began more than an interval after their slot; when they fail, they are unknown
 	Dropped uint64 // results of removed or redefined targets
 	Gaps    uint64 // times that this process stood still
 
@@ -23,7 +24,7 @@ type Stats struct {
 }
 
 type counts struct {
-	started, skipped, missed, delayed, dropped, gaps uint64
+	started, skipped, missed, delayed, late, dropped, gaps uint64
 }
 
 // Stats tells how the schedule is doing now.
@@ -41,6 +42,7 @@ func (s *Schedule) Stats() Stats {
 		Skipped:  s.counts.skipped,
 		Missed:   s.counts.missed,
 		Delayed:  s.counts.delayed,
+		Late:     s.counts.late,
 		Dropped:  s.counts.dropped,
 		Gaps:     s.counts.gaps,
 		Lag:      s.lag.max(now),
