@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -63,8 +64,10 @@ func (a *app) status(ctx context.Context, name string) error {
 func (a *app) printStatus(s control.Status, now time.Time) {
 	fmt.Fprintf(a.io.Out, "node %s, %s\n", s.Node, leaderWords(s.Leader))
 	for _, n := range s.Notices {
-		fmt.Fprintf(a.io.Out, "notice: %s\n", n)
+		fmt.Fprintf(a.io.Out, "notice: %s\n", strings.ReplaceAll(n, "\n", "\n  "))
 	}
+	fmt.Fprintf(a.io.Out, "config %s, in force for %s\n", s.Config.File, since(now, s.Config.Loaded))
+	fmt.Fprintf(a.io.Out, "probes %s\n", probeWords(s.Schedule))
 	a.printZones(s.Zones)
 	a.printRecords(s.Records)
 	a.printTargets(s.Targets, now)
@@ -83,6 +86,18 @@ func leaderWords(l control.Leader) string {
 		return "not the leader: " + l.Detail
 	}
 	return l.State + ": " + l.Detail
+}
+
+// probeWords says how punctual the probes are.
+func probeWords(s control.Schedule) string {
+	text := fmt.Sprintf("%s, %d in flight, at most %.0f ms late", plural(s.Targets, "target", "targets"), s.InFlight, math.Ceil(s.LagMS))
+	if s.Late > 0 {
+		text += fmt.Sprintf("; %d began more than an interval late", s.Late)
+	}
+	if s.Gaps > 0 {
+		text += fmt.Sprintf("; this process stood still %s", plural(int(s.Gaps), "time", "times"))
+	}
+	return text
 }
 
 func (a *app) printZones(zones []control.Zone) {

@@ -56,7 +56,25 @@ type Status struct {
 	Overrides []Override `json:"overrides"`
 	Notices   []string   `json:"notices"` // what a person should know first
 	Writes    []Write    `json:"writes"`  // the latest, newest first
+	Schedule  Schedule   `json:"schedule"`
 	Config    ConfigInfo `json:"config"`
+}
+
+// Schedule is how punctually this node probes. The counters grow from the start
+// of the daemon.
+type Schedule struct {
+	Targets  int     `json:"targets"`
+	InFlight int     `json:"in_flight"`
+	Waiting  int     `json:"waiting"` // for a place, because all are taken
+	Limit    int     `json:"limit"`   // the most probes in flight
+	Needed   int     `json:"needed"`  // the most that these targets can want
+	Started  uint64  `json:"started"`
+	Skipped  uint64  `json:"skipped"` // the last probe of the target was still under way
+	Missed   uint64  `json:"missed"`  // this process did not run
+	Delayed  uint64  `json:"delayed"` // waited for a place
+	Late     uint64  `json:"late"`    // began more than an interval late: unknown when they failed
+	Gaps     uint64  `json:"gaps"`    // times that this process stood still
+	LagMS    float64 `json:"lag_ms"`  // the latest start of the last 10 to 20 seconds
 }
 
 // Leader says who may write.
@@ -170,9 +188,10 @@ type Write struct {
 
 // ConfigInfo says which config the daemon runs on.
 type ConfigInfo struct {
-	File   string    `json:"file"`
-	Loaded time.Time `json:"loaded"`
-	Error  string    `json:"error"` // why the last reload was refused; the config before stays in force
+	File    string     `json:"file"`
+	Loaded  time.Time  `json:"loaded"`  // since when it is in force
+	Error   string     `json:"error"`   // why the last reload was refused; the config before stays in force
+	Refused *time.Time `json:"refused"` // when it was
 }
 
 // Check is the answer of check.

@@ -48,18 +48,19 @@ type Daemon struct {
 	stopped  chan struct{} // closed when the loop has ended
 
 	// The rest belongs to the loop.
-	config  *config.Config
-	engine  *engine.Engine
-	next    time.Duration // boot time at which time alone matters, 0 for never
-	loaded  time.Time
-	reload  string // why the last reload was refused
-	waiters []*waiter
-	writes  []writeLine
-	rivals  map[record.Name]*reconcile.TwoWritersError
-	shown   map[record.Name]string // by zone: the plan that a shadow logged last
-	takenUp time.Time              // what was saved until then is taken up
-	saved   time.Time              // wall time of the last try to save
-	unsaved error                  // why it failed
+	config    *config.Config
+	engine    *engine.Engine
+	next      time.Duration // boot time at which time alone matters, 0 for never
+	loaded    time.Time
+	refused   error // why the last reload was refused; nil when it was not
+	refusedAt time.Time
+	waiters   []*waiter
+	writes    []writeLine
+	rivals    map[record.Name]*reconcile.TwoWritersError
+	shown     map[record.Name]string // by zone: the plan that a shadow logged last
+	takenUp   time.Time              // what was saved until then is taken up
+	saved     time.Time              // wall time of the last try to save
+	unsaved   error                  // why it failed
 }
 
 // New builds everything, and looks into the state directory. It sends nothing,

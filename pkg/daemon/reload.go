@@ -21,11 +21,10 @@ func (d *Daemon) Reload() error {
 	defer d.tellSystemd(ready)
 	next, err := d.loadAgain()
 	asked := d.ask(func(*engine.Engine) {
-		if err != nil {
-			d.reload = err.Error()
+		if d.refused = err; err != nil {
+			d.refusedAt = d.clock.Wall()
 			return
 		}
-		d.reload = ""
 		d.putInForce(next)
 	})
 	if !asked && err == nil {

@@ -81,6 +81,9 @@ func TestReloadOfABadConfigKeepsTheOneBefore(t *testing.T) {
 		if !strings.Contains(s.Config.Error, "chekcs") || len(s.Notices) != 1 || len(s.Targets) != 2 {
 			t.Errorf("status: %+v", s)
 		}
+		if c := s.Config; c.Refused == nil || !c.Refused.Equal(time.Now()) || c.Refused.Sub(c.Loaded) != settled {
+			t.Errorf("status says of the config: %+v", c)
+		}
 		w.site.fail(a)
 		time.Sleep(settled)
 		w.mustLive(b)
@@ -88,7 +91,7 @@ func TestReloadOfABadConfigKeepsTheOneBefore(t *testing.T) {
 		if err := d.Reload(); err != nil {
 			t.Error(err)
 		}
-		if s := d.status(); s.Config.Error != "" || len(s.Notices) > 0 {
+		if s := d.status(); s.Config.Error != "" || s.Config.Refused != nil || !s.Config.Loaded.Equal(time.Now()) || len(s.Notices) > 0 {
 			t.Errorf("after a good one: %+v", s)
 		}
 		if err := (&running{Daemon: d.Daemon, w: w}).without().Reload(); err == nil {

@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
+	"time"
 
 	"sidestep/pkg/config"
 	"sidestep/pkg/control"
@@ -12,6 +14,7 @@ import (
 	"sidestep/pkg/health"
 	"sidestep/pkg/plan"
 	"sidestep/pkg/record"
+	"sidestep/pkg/schedule"
 	"sidestep/pkg/steer"
 )
 
@@ -54,8 +57,9 @@ func (d *Daemon) describe(e *engine.Engine, only record.Name) control.Status {
 		Node: d.config.Node.Name, Leader: d.leaderStatus(),
 		Zones: []control.Zone{}, Records: []control.Record{}, Targets: []control.Target{},
 		Sites: []control.Site{}, Overrides: []control.Override{}, Notices: d.notices(view),
-		Writes: newestFirst(d.writes),
-		Config: control.ConfigInfo{File: d.config.File, Loaded: d.loaded, Error: d.reload},
+		Writes:   newestFirst(d.writes),
+		Schedule: describeSchedule(d.schedule.Stats()),
+		Config:   d.configInfo(),
 	}
 	rests := map[string]bool{}
 	for _, s := range view.Sets {
@@ -105,10 +109,47 @@ func (d *Daemon) notices(view engine.View) []string {
 	if d.unsaved != nil {
 		notices = append(notices, "the state cannot be saved, and a restart will not know of what happens now: "+d.unsaved.Error())
 	}
-	if d.reload != "" {
-		notices = append(notices, "the last reload was refused and the config before is in force: "+d.reload)
+	if d.refused != nil {
+		notices = append(notices, fmt.Sprintf("the reload at %s was refused, and the config of %s is in force: %v",
+			d.refusedAt.Format(time.RFC3339), d.loaded.Format(time.RFC3339), d.refused))
+	}
+	return append(notices, d.lateness(d.schedule.Stats())...)
+}
+
+// lateness is what people should know of probes that start late.
+func (d *Daemon) lateness(s schedule.Stats) []string {
+	var notices []string
+	if s.Needed > s.Limit {
+		notices = append(notices, fmt.Sprintf("%d probes may be under way at once and %d are needed when targets hang: those would be probed late; raise the limit on open files (LimitNOFILE)",
+			s.Limit, s.Needed))
+	}
+	shortest := time.Duration(math.MaxInt64)
+	for _, spec := range d.config.Checks {
+		shortest = min(shortest, spec.Interval)
+	}
+	if s.Lag > shortest {
+		notices = append(notices, fmt.Sprintf("probes begin up to %s late, and those later than their interval do not count as failures: this machine is overloaded",
+			s.Lag.Round(time.Millisecond)))
 	}
 	return notices
+}
+
+func describeSchedule(s schedule.Stats) control.Schedule {
+	return control.Schedule{
+		Targets: s.Targets, InFlight: s.InFlight, Waiting: s.Waiting, Limit: s.Limit, Needed: s.Needed,
+		Started: s.Started, Skipped: s.Skipped, Missed: s.Missed, Delayed: s.Delayed, Late: s.Late, Gaps: s.Gaps,
+		LagMS: float64(s.Lag.Microseconds()) / 1000,
+	}
+}
+
+// configInfo belongs to the loop.
+func (d *Daemon) configInfo() control.ConfigInfo {
+	info := control.ConfigInfo{File: d.config.File, Loaded: d.loaded}
+	if d.refused != nil {
+		at := d.refusedAt
+		info.Error, info.Refused = d.refused.Error(), &at
+	}
+	return info
 }
 
 func (d *Daemon) describeZone(z engine.ZoneView) control.Zone {

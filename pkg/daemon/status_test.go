@@ -10,6 +10,7 @@ import (
 	"sidestep/pkg/control"
 	"sidestep/pkg/provider/memory"
 	"sidestep/pkg/record"
+	"sidestep/pkg/schedule"
 	"sidestep/pkg/steer"
 )
 
@@ -102,4 +103,36 @@ func TestStatusShowsTheLastWrites(t *testing.T) {
 			t.Errorf("%d writes: %+v", len(writes), writes)
 		}
 	})
+}
+
+// TestCase09LatenessIsShown: a limit on open files that is too low for the
+// targets, and a machine that is too slow for them, are said in words.
+func TestCase09LatenessIsShown(t *testing.T) {
+	w := newWorld(t, class) // an interval of 10 s
+	d, err := New(w.options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range []struct {
+		stats schedule.Stats
+		words []string
+	}{
+		{schedule.Stats{Limit: 5, Needed: 5, Lag: 10 * time.Second}, nil},
+		{schedule.Stats{Limit: 5, Needed: 6}, []string{"LimitNOFILE"}},
+		{schedule.Stats{Lag: 10001 * time.Millisecond}, []string{"up to 10.001s late"}},
+		{schedule.Stats{Needed: 1, Lag: time.Minute}, []string{"LimitNOFILE", "up to 1m0s late"}},
+	} {
+		got := d.lateness(row.stats)
+		if len(got) != len(row.words) {
+			t.Fatalf("%+v: %q", row.stats, got)
+		}
+		for i, word := range row.words {
+			if !strings.Contains(got[i], word) {
+				t.Errorf("%+v: %q does not say %q", row.stats, got[i], word)
+			}
+		}
+	}
+	if s := describeSchedule(schedule.Stats{Targets: 1, Late: 2, Gaps: 3, Lag: 1500 * time.Microsecond}); s.Targets != 1 || s.Late != 2 || s.Gaps != 3 || s.LagMS != 1.5 {
+		t.Errorf("got %+v", s)
+	}
 }
