@@ -117,6 +117,11 @@ func (a *app) printZones(zones []control.Zone) {
 	}
 	fmt.Fprintln(a.io.Out)
 	a.table(rows)
+	for _, z := range zones {
+		for _, l := range z.Left {
+			fmt.Fprintln(a.io.Out, l.Text)
+		}
+	}
 }
 
 func writeWords(z control.Zone) string {

@@ -22,8 +22,18 @@ type ZonePlan struct {
 	Verified *bool     `json:"verified,omitempty"`
 	Detail   string    `json:"detail,omitempty"`
 	Error    string    `json:"error,omitempty"`
-	Exit     int       `json:"exit"`           // what this zone alone would make the command exit with
+	Exit     int       `json:"exit"` // what this zone alone would make the command exit with
+	Left     []Left    `json:"no_longer_steered"`
 	Text     []string  `json:"text,omitempty"` // the plan for people, a line each
+}
+
+// Left is a value that sidestep paused and that the config names no longer.
+type Left struct {
+	Name    string `json:"name"`
+	Type    string `json:"type"`
+	Variant string `json:"variant"`
+	Value   string `json:"value"`
+	Text    string `json:"text"` // for people, with the way back
 }
 
 // Change is one change of a plan.
@@ -102,6 +112,7 @@ type Zone struct {
 	OpenCalls int    `json:"open_calls"`
 	Error     string `json:"error"`
 	Listed    bool   `json:"listed"`
+	Left      []Left `json:"no_longer_steered"`
 }
 
 // Record is one record set.

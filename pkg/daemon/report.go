@@ -167,7 +167,7 @@ func zonePlan(r reconcile.Report, wrote bool) control.ZonePlan {
 	z := control.ZonePlan{
 		Zone: string(r.Zone), InSync: r.Err == nil && r.Final.InSync(), Checksum: r.Plan.Checksum(),
 		Changes: changes(r.Plan.Changes()), Blocked: blocked(r.Final.Blocked), Detail: r.Detail,
-		Exit: exitOf(r, wrote),
+		Exit: exitOf(r, wrote), Left: left(r.Final.Left),
 	}
 	if r.Plan.Zone == "" {
 		z.Checksum = ""
@@ -199,6 +199,16 @@ func blocked(list []plan.Blocked) []control.Blocked {
 	out := []control.Blocked{}
 	for _, b := range list {
 		out = append(out, control.Blocked{Guard: b.Guard, Detail: b.Detail})
+	}
+	return out
+}
+
+func left(list []plan.Left) []control.Left {
+	out := []control.Left{}
+	for _, l := range list {
+		out = append(out, control.Left{
+			Name: string(l.Key.Name), Type: string(l.Key.Type), Variant: l.Key.Variant, Value: l.Value, Text: l.String(),
+		})
 	}
 	return out
 }

@@ -158,6 +158,7 @@ func (d *Daemon) describeZone(z engine.ZoneView) control.Zone {
 		Zone: string(z.Name), Provider: d.providerOf(z.Name), Pause: string(promises.Pause),
 		Atomic: promises.Atomic, Fenced: promises.Fenced,
 		OpenCalls: d.writer.OpenCalls(z.Name), Error: z.Err, Listed: z.Listed,
+		Left: left(z.Plan.Left),
 	}
 }
 

@@ -21,7 +21,7 @@ func (e *Engine) configure(config Config) {
 		z := &zone{name: name, look: e.now.Boot}
 		if before, found := old.zones[name]; found {
 			*z = *before
-			z.sets = nil
+			z.sets, z.steered = nil, nil
 		}
 		z.dirty = true
 		e.zones[name] = z
@@ -32,6 +32,7 @@ func (e *Engine) configure(config Config) {
 	slices.SortFunc(e.sets, func(a, b *set) int { return a.spec.Key.Compare(b.spec.Key) })
 	for _, s := range e.sets {
 		s.zone.sets = append(s.zone.sets, s)
+		s.zone.steered = append(s.zone.steered, s.spec)
 		if before := old.set(s.spec.Key); before != nil {
 			s.inherit(before)
 		}

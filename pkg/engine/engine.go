@@ -61,6 +61,7 @@ type zone struct {
 	listed   bool // seen holds a list
 	err      string
 	sets     []*set
+	steered  []*steer.Spec  // of sets
 	dirty    bool           // something changed since it was planned last
 	plan     plan.Plan      // as planned last, against seen
 	told     []plan.Blocked // refusals that stand in the journal

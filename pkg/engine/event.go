@@ -98,9 +98,10 @@ type Entry struct {
 // Work is one zone to be brought to the wanted state. It is a value: the
 // reconciler may keep it and plan with it again and again against fresh lists.
 type Work struct {
-	Zone   record.Name
-	Inputs []steer.Input
-	Limits plan.Limits
+	Zone    record.Name
+	Inputs  []steer.Input
+	Limits  plan.Limits
+	Steered []*steer.Spec // every record set of the zone, sorted by key; read-only
 }
 
 // Plan decides the wanted record sets against a list of the zone and compares
@@ -112,6 +113,7 @@ func (w Work) Plan(zone plan.Zone) plan.Plan {
 	}
 	p := plan.Diff(wanted, zone)
 	p.Check(w.Limits, zone)
+	p.Leave(w.Steered, zone)
 	return p
 }
 

@@ -173,7 +173,7 @@ func due(p plan.Plan, limits plan.Limits) time.Duration {
 // work gathers what a plan for the zone rests on: the record sets that may be
 // planned already, and the limits. The guards in override are switched off.
 func (e *Engine) work(z *zone, override map[string]bool) Work {
-	w := Work{Zone: z.name, Limits: plan.Limits{
+	w := Work{Zone: z.name, Steered: z.steered, Limits: plan.Limits{
 		MaxChanges: e.config.MaxChanges, MaxWrites: e.config.MaxWrites,
 		Now: e.now.Boot, Plan: z.approved, Override: override,
 		Written: map[record.Key][]time.Duration{}, Adopted: map[record.Key]bool{}, Owned: map[record.Key]bool{},

@@ -36,6 +36,24 @@ func Diff(wanted []steer.Wanted, zone Zone) Plan {
 	return p
 }
 
+// Leave notes what sidestep paused in the zone and none of the specs names. They
+// are all record sets of the zone in the config, sorted by key, those too that
+// are not planned yet.
+func (p *Plan) Leave(specs []*steer.Spec, zone Zone) {
+	for _, set := range zone.Sets {
+		for _, a := range set.Answers {
+			if a.Paused && !a.Live && !named(specs, set.Key, a.Value) {
+				p.Left = append(p.Left, Left{set.Key, a.Value})
+			}
+		}
+	}
+}
+
+func named(specs []*steer.Spec, key record.Key, value string) bool {
+	i, found := slices.BinarySearchFunc(specs, key, func(s *steer.Spec, k record.Key) int { return s.Key.Compare(k) })
+	return found && specs[i].Names(value)
+}
+
 func byKey(a, b steer.Wanted) int { return a.Spec.Key.Compare(b.Spec.Key) }
 
 func (s *Set) diff() {

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"sidestep/pkg/plan"
 	"sidestep/pkg/record"
 	"sidestep/pkg/steer"
@@ -176,6 +178,33 @@ func TestDiffWalksSortedLists(t *testing.T) {
 		if _, ok := p.Find(key("d", record.A)); ok {
 			t.Error("found a set that the plan does not have")
 		}
+	}
+}
+
+// TestCase91LeftoversAreShown: what sidestep paused, and the config names no
+// longer or not any more at this name. What it names, what somebody else
+// paused, and what is live is none of it.
+func TestCase91LeftoversAreShown(t *testing.T) {
+	s, unready := spec("www", 2), spec("zzz", 1)
+	z := zone(
+		seen(key("old", record.A), "192.0.2.1 live", "192.0.2.2 paused", "192.0.2.3 held"),
+		seen(s.Key, "192.0.2.1 live", "192.0.2.2 paused", "192.0.2.7 paused", "192.0.2.8 live paused"),
+		seen(key("www", record.AAAA), "2001:db8::1 paused"),
+		seen(unready.Key, "192.0.2.1 paused"),
+	)
+	p := diff(z, judge(s, "YN"))
+	sum := p.Checksum()
+	p.Leave([]*steer.Spec{s, unready}, z)
+	want := []plan.Left{{Key: key("old", record.A), Value: "192.0.2.2"}, {Key: s.Key, Value: "192.0.2.7"}, {Key: key("www", record.AAAA), Value: "2001:db8::1"}}
+	if diff := cmp.Diff(want, p.Left); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if !p.InSync() || p.Pending() || p.Checksum() != sum {
+		t.Error("what is only shown counts as a change")
+	}
+	const line = "  no longer steered: old.example.com. A 192.0.2.2 is paused by sidestep and stays so; name it in the config again to bring it back"
+	if lines := p.Lines(); len(lines) != 4 || lines[1] != line {
+		t.Errorf("got %q", lines)
 	}
 }
 

@@ -40,6 +40,14 @@ type Plan struct {
 	Zone    record.Name
 	Sets    []Set // in the order of their keys, those without a change too
 	Blocked []Blocked
+	Left    []Left // no longer steered, in the order of their keys
+}
+
+// Left is a value that sidestep paused and that the config names no longer. It
+// stays as it is; a plan only shows it.
+type Left struct {
+	Key   record.Key
+	Value string
 }
 
 // Set is the part of a plan that concerns one record set. It points into what

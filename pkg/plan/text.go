@@ -11,10 +11,11 @@ import (
 func (p Plan) String() string { return strings.Join(p.Lines(), "\n") + "\n" }
 
 // Lines is the plan for people: a heading, a line for each change, one for each
-// refusal of a guard, and one for what waits for a person.
+// refusal of a guard, one for what waits for a person, and one for each value
+// that is steered no longer.
 func (p Plan) Lines() []string {
 	if p.InSync() {
-		return append([]string{fmt.Sprintf("zone %s: in sync, nothing to change", p.Zone)}, p.waits()...)
+		return append([]string{fmt.Sprintf("zone %s: in sync, nothing to change", p.Zone)}, p.rest()...)
 	}
 	changes := p.Changes()
 	lines := []string{fmt.Sprintf("zone %s: %d to change, plan %s", p.Zone, len(changes), p.Checksum())}
@@ -24,7 +25,17 @@ func (p Plan) Lines() []string {
 	for _, b := range p.Blocked {
 		lines = append(lines, "  "+b.String())
 	}
-	return append(lines, p.waits()...)
+	return append(lines, p.rest()...)
+}
+
+// rest is what a plan shows and does not change: what waits for a person, and
+// what is steered no longer.
+func (p Plan) rest() []string {
+	lines := p.waits()
+	for _, l := range p.Left {
+		lines = append(lines, "  "+l.String())
+	}
+	return lines
 }
 
 // waits is a line for each record set that does not change before a person says
@@ -63,3 +74,8 @@ func sign(a record.Action) string {
 
 // String is one line: the guard, and why it refuses.
 func (b Blocked) String() string { return "blocked by guard " + b.Guard + ": " + b.Detail }
+
+// String is one line: what is left, and how to bring it back.
+func (l Left) String() string {
+	return fmt.Sprintf("no longer steered: %s %s is paused by sidestep and stays so; name it in the config again to bring it back", l.Key, l.Value)
+}
