@@ -74,7 +74,7 @@ var shapes = map[string]shape{
 		}},
 		"targets": list{object{
 			"id": text{}, "check": text{}, "address": text{}, "verdict": word{"up", "down", "unknown"},
-			"phase": empty{text{}}, "cause": empty{text{}}, "since": moment{}, "passes": number{}, "fails": number{},
+			"phase": empty{text{}}, "cause": empty{text{}}, "since": moment{}, "passes": number{}, "fails": number{}, "unknowns": number{},
 			"cooldown": object{"state": word{"eligible", "cooling", "probing", "disabled"}, "until": maybe{moment{}}, "attempts": number{}},
 		}},
 		"sites":     unused{[]any{}, "this version has no sites"},

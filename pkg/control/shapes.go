@@ -157,6 +157,7 @@ type Target struct {
 	Since    time.Time `json:"since"`
 	Passes   int       `json:"passes"`
 	Fails    int       `json:"fails"`
+	Unknowns int       `json:"unknowns"` // results that were our own fault, since the daemon began
 	Cooldown Cooldown  `json:"cooldown"`
 }
 

@@ -174,7 +174,7 @@ func describeTarget(t engine.TargetView) control.Target {
 	return control.Target{
 		ID: t.Target.ID(), Check: t.Target.Check, Address: t.Target.Address, Verdict: string(t.Shown),
 		Phase: string(t.Phase), Cause: string(t.Cause), Detail: t.Detail, Since: t.Since,
-		Passes: t.Passes, Fails: t.Fails, Cooldown: control.Cooldown{State: "eligible"},
+		Passes: t.Passes, Fails: t.Fails, Unknowns: t.Tally.Unknowns, Cooldown: control.Cooldown{State: "eligible"},
 	}
 }
 

@@ -76,9 +76,9 @@ func (e *Engine) addTarget(id check.Target, old map[string]*target) *target {
 		return t
 	}
 	spec := e.config.Checks[id.Check]
-	t := &target{id: id, spec: spec, since: e.now.Wall}
+	t := &target{id: id, spec: spec, since: e.now.Wall, tally: tally{since: e.now.Boot}}
 	if o, found := old[id.ID()]; found && o.spec.Same(spec) {
-		t.health, t.since = o.health, o.since
+		t.health, t.since, t.tally = o.health, o.since, o.tally
 	}
 	e.targets[id.ID()] = t
 	return t

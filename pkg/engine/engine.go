@@ -22,6 +22,9 @@ type Engine struct {
 	stale []*set // to be judged, because a target of theirs has changed
 	early []*set // not ready yet
 
+	ways    []Way    // what tallies count, each once
+	sources []string // the addresses that probes left from
+
 	now     Now
 	effects Effects
 }
@@ -32,6 +35,7 @@ type target struct {
 	spec   *check.Spec
 	health health.State // what the probes see; no word of an operator ever changes it
 	since  time.Time    // wall time of the last change of the verdict
+	tally  tally
 	sets   []*set
 }
 
@@ -117,6 +121,7 @@ func (e *Engine) results(results []check.Result) {
 		if !found {
 			continue
 		}
+		e.count(t, r)
 		before := t.health
 		state, change := health.Observe(before, r, health.Policy{Fall: t.spec.Fall, Rise: t.spec.Rise})
 		t.health = state

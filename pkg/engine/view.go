@@ -33,13 +33,15 @@ type TargetView struct {
 	Since   time.Time
 	Passes  int
 	Fails   int
+	Tally   Tally
 }
 
 // SetView is one record set: what the zone shows of it, and what it should be.
 type SetView struct {
 	Spec   *steer.Spec
 	Ready  bool
-	Listed bool // Plan rests on a list of the zone
+	Latest time.Time // while not Ready: when it is planned whatever was judged
+	Listed bool      // Plan rests on a list of the zone
 	Judged []steer.Judged
 	Plan   plan.Set // nothing wanted before the first list, or while not ready
 }
@@ -50,6 +52,7 @@ type ZoneView struct {
 	Listed bool
 	Err    string // why it could not be listed or written last
 	Plan   plan.Plan
+	Window time.Time // end of the open debounce window; zero when none is open
 }
 
 // View describes the state at one moment. Plans are brought up to date for it
@@ -60,7 +63,7 @@ func (e *Engine) View(now Now) View {
 	for _, name := range e.config.Zones {
 		z := e.zones[name]
 		e.refresh(z)
-		v.Zones = append(v.Zones, ZoneView{Name: name, Listed: z.listed, Err: z.err, Plan: z.plan})
+		v.Zones = append(v.Zones, e.zoneView(z))
 	}
 	for _, id := range slices.Sorted(maps.Keys(e.targets)) {
 		t := e.targets[id]
@@ -69,10 +72,11 @@ func (e *Engine) View(now Now) View {
 			Shown: t.health.Shown(now.Boot, t.spec.Interval, t.spec.Timeout),
 			Phase: t.health.Phase, Cause: t.health.Cause, Detail: t.health.Detail,
 			Since: t.since, Passes: t.health.Passes, Fails: t.health.Fails,
+			Tally: e.tallyOf(t.tally),
 		})
 	}
 	for _, s := range e.sets {
-		v.Sets = append(v.Sets, s.view())
+		v.Sets = append(v.Sets, e.setView(s))
 	}
 	return v
 }
@@ -84,13 +88,24 @@ func (e *Engine) refresh(z *zone) {
 	}
 }
 
-func (s *set) view() SetView {
+func (e *Engine) zoneView(z *zone) ZoneView {
+	v := ZoneView{Name: z.name, Listed: z.listed, Err: z.err, Plan: z.plan}
+	if z.window != 0 {
+		v.Window = e.wall(z.window)
+	}
+	return v
+}
+
+func (e *Engine) setView(s *set) SetView {
 	part, planned := s.zone.plan.Find(s.spec.Key)
 	if !planned {
 		seen := record.FindSet(s.zone.seen.Sets, s.spec.Key)
 		part = plan.Set{Wanted: &steer.Wanted{Spec: s.spec}, Seen: &seen}
 	}
-	return SetView{Spec: s.spec, Ready: s.ready, Listed: s.zone.listed, Judged: slices.Clone(s.judged), Plan: part}
+	return SetView{
+		Spec: s.spec, Ready: s.ready, Latest: e.wall(s.deadline), Listed: s.zone.listed,
+		Judged: slices.Clone(s.judged), Plan: part,
+	}
 }
 
 // Ready reports whether every record set of the zones may be planned; of none,
