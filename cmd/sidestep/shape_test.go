@@ -45,6 +45,11 @@ var (
 	}
 )
 
+var eventShape = object{
+	"at": moment{}, "kind": word{"verdict", "plan", "guard"}, "target": text{}, "from": empty{text{}}, "to": empty{text{}},
+	"phase": empty{text{}}, "cause": empty{text{}}, "guard": empty{text{}}, "by": empty{text{}}, "detail": empty{text{}},
+}
+
 // shapes are the answers of the commands with --json.
 var shapes = map[string]shape{
 	"plan": object{"zones": list{zoneShape}},
@@ -81,6 +86,39 @@ var shapes = map[string]shape{
 		"overrides": unused{[]any{}, "this version has no overrides"},
 		"writes":    list{object{"at": moment{}, "zone": name{}, "name": name{}, "type": text{}, "value": text{}, "action": text{}, "error": empty{text{}}}},
 		"config":    object{"file": text{}, "loaded": moment{}, "error": empty{text{}}},
+	},
+	"explain": object{
+		"node": text{}, "at": moment{}, "daemon": boolean{}, "saved_at": maybe{moment{}},
+		"leader":  object{"state": word{"leader", "standby", "none", "two-writers"}, "holder": text{}, "until": maybe{moment{}}},
+		"notices": texts{},
+		"records": list{object{
+			"name": name{}, "type": text{}, "variant": empty{text{}}, "policy": word{"all", "priority", "weighted"},
+			"live": list{text{}}, "paused": list{text{}}, "wanted": list{text{}}, "held": texts{}, "foreign": list{text{}},
+			"weights": numbers{}, "reason": text{}, "blocked": texts{}, "pending": texts{}, "waiting": empty{text{}},
+			"zone": name{}, "zone_error": empty{text{}},
+			"judge_until": maybe{moment{}}, "window_ends": maybe{moment{}}, "hold_ends": maybe{moment{}},
+			"verification": maybe{object{"at": moment{}, "verified": boolean{}, "detail": empty{text{}}}},
+			"answers": list{object{
+				"value": text{}, "site": unused{"", "this version has no sites"}, "state": word{"live", "paused", "missing", "unknown"},
+				"verdict": word{"up", "down", "unknown"}, "usable": boolean{}, "override": unused{"", "this version has no overrides"}, "reason": text{},
+				"targets": list{object{
+					"id": text{}, "check": text{}, "address": text{}, "verdict": word{"up", "down", "unknown"}, "judged": word{"up", "down", "unknown"},
+					"phase": empty{text{}}, "cause": empty{text{}}, "since": moment{}, "passes": number{}, "fails": number{}, "unknowns": number{},
+					"fall": number{}, "rise": number{},
+					"last": object{"at": moment{}, "result": word{"pass", "fail", "unknown"}, "latency_ms": number{}, "source": empty{text{}}},
+					"results": object{
+						"since": moment{}, "pass": number{}, "fail": number{}, "unknown": number{},
+						"failures": list{object{"phase": text{}, "cause": text{}, "times": number{}}}, "faults": texts{},
+					},
+				}},
+			}},
+			"writes": list{object{
+				"at": moment{}, "zone": name{}, "name": name{}, "type": text{}, "variant": empty{text{}}, "value": text{}, "action": text{},
+				"replaces": empty{text{}}, "reason": text{}, "error": empty{text{}}, "evidence": list{eventShape},
+			}},
+		}},
+		"others":  object{"pass": number{}, "fail": number{}, "unknown": number{}},
+		"journal": object{"since": moment{}, "error": empty{text{}}},
 	},
 	"check": object{"results": list{object{
 		"target": text{}, "check": text{}, "address": text{}, "source": empty{text{}},

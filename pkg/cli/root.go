@@ -64,7 +64,7 @@ network error, 6 frozen, 10 changes are pending (plan --exit-code).`,
 	root.SetHelpCommand(a.helpCommand())
 	root.AddCommand(
 		a.demoCommand(), a.runCommand(), a.checkCommand(), a.planCommand(), a.reconcileCommand(),
-		a.statusCommand(), a.approveCommand(), a.validateCommand(), a.configCommand(), a.versionCommand(),
+		a.statusCommand(), a.explainCommand(), a.approveCommand(), a.validateCommand(), a.configCommand(), a.versionCommand(),
 		a.completionCommand(),
 	)
 	return root

@@ -24,12 +24,17 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // backend answers as a test says.
 type backend struct {
 	status  func(context.Context, string) (control.Status, error)
+	explain func(context.Context, control.ExplainRequest) (control.Explanation, error)
 	plan    func(context.Context, control.PlanRequest) (control.Plan, error)
 	approve func(context.Context, control.ApproveRequest, string) error
 }
 
 func (b backend) Status(ctx context.Context, name string) (control.Status, error) {
 	return b.status(ctx, name)
+}
+
+func (b backend) Explain(ctx context.Context, r control.ExplainRequest) (control.Explanation, error) {
+	return b.explain(ctx, r)
 }
 
 func (b backend) Plan(ctx context.Context, r control.PlanRequest) (control.Plan, error) {
@@ -110,9 +115,20 @@ func TestEveryRequestGoesThere(t *testing.T) {
 	request := control.PlanRequest{Zones: []string{"example.com"}, Override: []string{"owned"}, TakeOver: true, NoWait: true}
 	change := control.Change{Action: "pause", Name: "www.example.com.", Type: "A", Value: "192.0.2.1", Reason: "\"down\" <&>"}
 	plan := control.Plan{Zones: []control.ZonePlan{{Zone: "example.com.", Checksum: "abc", Changes: []control.Change{change}, Blocked: []control.Blocked{}}}, Undecided: []string{"web@192.0.2.1"}}
+	explanation := control.Explanation{Node: "mon-1", Records: []control.ExplainedRecord{{
+		Record:  control.Record{Name: "www.example.com.", Blocked: []control.Blocked{{Guard: "adopt"}}},
+		Answers: []control.ExplainedAnswer{{Answer: control.Answer{Value: "192.0.2.1"}, Targets: []control.ExplainedTarget{{Judged: "down"}}}},
+		Writes:  []control.ExplainedWrite{{Write: control.Write{Action: "pause"}, Evidence: []control.Event{{Kind: "verdict"}}}},
+	}}}
 	serve(t, path, backend{
 		status: func(_ context.Context, name string) (control.Status, error) {
 			return control.Status{Node: "mon-1", Notices: []string{"asked for " + name}}, nil
+		},
+		explain: func(_ context.Context, got control.ExplainRequest) (control.Explanation, error) {
+			if want := (control.ExplainRequest{Name: "www & co?", Type: "AAAA"}); got != want {
+				return control.Explanation{}, fmt.Errorf("got %+v", got)
+			}
+			return explanation, nil
 		},
 		plan: func(_ context.Context, got control.PlanRequest) (control.Plan, error) {
 			if diff := cmp.Diff(request, got); diff != "" {
@@ -131,6 +147,10 @@ func TestEveryRequestGoesThere(t *testing.T) {
 	status, err := client.Status(t.Context(), "www & co?")
 	if err != nil || status.Node != "mon-1" || status.Notices[0] != "asked for www & co?" {
 		t.Errorf("status: %+v, %v", status, err)
+	}
+	explained, err := client.Explain(t.Context(), control.ExplainRequest{Name: "www & co?", Type: "AAAA"})
+	if diff := cmp.Diff(explanation, explained); err != nil || diff != "" {
+		t.Errorf("explain: %v\n%s", err, diff)
 	}
 	for what, ask := range map[string]func(context.Context, control.PlanRequest) (control.Plan, error){"plan": client.Plan, "reconcile": client.Reconcile} {
 		got, err := ask(t.Context(), request)
@@ -207,7 +227,7 @@ func TestBadRequests(t *testing.T) {
 		status                     int
 		word                       string
 	}{
-		{"unknown path", "GET", "/api/v1/explain", "", 404, `"GET /api/v1/explain: this sidestep has no such request"`},
+		{"unknown path", "GET", "/api/v1/nosuch", "", 404, `"GET /api/v1/nosuch: this sidestep has no such request"`},
 		{"wrong method", "GET", "/api/v1/reconcile", "", 404, "no such request"},
 		{"root", "GET", "/", "", 404, "no such request"},
 		{"no JSON", "POST", "/api/v1/plan", "zones", 400, "read request: invalid character"},

@@ -20,6 +20,8 @@ import (
 type Backend interface {
 	// Status describes everything, or the record sets of one name.
 	Status(ctx context.Context, name string) (Status, error)
+	// Explain says why a name answers as it does.
+	Explain(ctx context.Context, request ExplainRequest) (Explanation, error)
 	// Plan says what would be written now and writes nothing.
 	Plan(ctx context.Context, request PlanRequest) (Plan, error)
 	// Reconcile plans, writes and verifies now.
@@ -134,6 +136,10 @@ func routes(b Backend) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /api/v1/status", func(w http.ResponseWriter, r *http.Request) {
 		reply(w)(b.Status(r.Context(), r.URL.Query().Get("name")))
+	})
+	mux.HandleFunc("GET /api/v1/explain", func(w http.ResponseWriter, r *http.Request) {
+		query := r.URL.Query()
+		reply(w)(b.Explain(r.Context(), ExplainRequest{Name: query.Get("name"), Type: query.Get("type")}))
 	})
 	mux.HandleFunc("POST /api/v1/plan", func(w http.ResponseWriter, r *http.Request) {
 		if request, ok := decode[PlanRequest](w, r); ok {

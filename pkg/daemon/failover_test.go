@@ -157,8 +157,8 @@ func TestJournalTellsTheStory(t *testing.T) {
 		story := []string{
 			`"kind":"leader","node":"mon-1","what":"won"`,
 			`"kind":"verdict","target":"web@192.0.2.10","address":"192.0.2.10","from":"up","to":"down","phase":"connect","cause":"refused","detail":"connection refused"`,
-			`"kind":"write","zone":"example.com.","name":"www.example.com.","type":"A","value":"192.0.2.20","action":"create","reason":"web@192.0.2.20 up`,
-			`"kind":"write","zone":"example.com.","name":"www.example.com.","type":"A","value":"192.0.2.10","action":"pause","reason":"web@192.0.2.10 down: connect/refused`,
+			`"kind":"write","zone":"example.com.","name":"www.example.com.","type":"A","variant":"","value":"192.0.2.20","action":"create","reason":"web@192.0.2.20 up`,
+			`"kind":"write","zone":"example.com.","name":"www.example.com.","type":"A","variant":"","value":"192.0.2.10","action":"pause","reason":"web@192.0.2.10 down: connect/refused`,
 			`"kind":"verify","zone":"example.com.","verified":true`,
 		}
 		rest := string(file)

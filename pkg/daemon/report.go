@@ -18,14 +18,15 @@ import (
 
 // writeLine is one write as the journal and status show it.
 type writeLine struct {
-	Zone   string `json:"zone"`
-	Name   string `json:"name"`
-	Type   string `json:"type"`
-	Value  string `json:"value"`
-	Action string `json:"action"`
-	From   string `json:"replaces,omitempty"`
-	Reason string `json:"reason,omitempty"`
-	Error  string `json:"error,omitempty"`
+	Zone    string `json:"zone"`
+	Name    string `json:"name"`
+	Type    string `json:"type"`
+	Variant string `json:"variant"`
+	Value   string `json:"value"`
+	Action  string `json:"action"`
+	From    string `json:"replaces,omitempty"`
+	Reason  string `json:"reason,omitempty"`
+	Error   string `json:"error,omitempty"`
 
 	at time.Time
 }
@@ -40,7 +41,7 @@ func (d *Daemon) wrote(w reconcile.Write) {
 	var lines []writeLine
 	for _, c := range w.Changes {
 		line := writeLine{
-			Zone: string(w.Zone), Name: string(c.Key.Name), Type: string(c.Key.Type), Value: c.Value,
+			Zone: string(w.Zone), Name: string(c.Key.Name), Type: string(c.Key.Type), Variant: c.Key.Variant, Value: c.Value,
 			Action: string(c.Action), From: c.From, Reason: c.Reason, at: d.clock.Wall(),
 		}
 		if w.Err != nil {

@@ -98,11 +98,15 @@ func (d *Daemon) leaderStatus() control.Leader {
 	return status
 }
 
-func (d *Daemon) notices(view engine.View) []string {
-	notices := []string{}
-	if view.Lost {
-		notices = append(notices, "the saved state was corrupt and overrides may be lost with it: nothing is resumed until you looked and said: sidestep approve all")
+func lostNotice(view engine.View) []string {
+	if !view.Lost {
+		return []string{}
 	}
+	return []string{"the saved state was corrupt and overrides may be lost with it: nothing is resumed until you looked and said: sidestep approve all"}
+}
+
+func (d *Daemon) notices(view engine.View) []string {
+	notices := lostNotice(view)
 	if d.options.ReadOnly {
 		notices = append(notices, "read-only: everything but the write")
 	}

@@ -16,6 +16,10 @@
 // to be written down. Step is not safe for concurrent use; pkg/daemon calls it
 // from one loop.
 //
+// Beside the verdicts it counts what each target's results were, in a bounded
+// way (see Tally), so that people can tell the target's faults from ours. No
+// decision rests on these counts, and they end with the process.
+//
 // How a zone comes to be written: a result turns a verdict, the verdict makes
 // an answer usable or unusable, pkg/steer decides the wanted set anew, and
 // pkg/plan finds that the zone, as it was listed last, differs. That opens the

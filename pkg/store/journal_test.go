@@ -101,6 +101,32 @@ func TestReadFilters(t *testing.T) {
 	}
 }
 
+// Newest reads whole lines from the end of the journal, across its generations,
+// and not much more than it was told to.
+func TestReadTheNewestBytes(t *testing.T) {
+	dir := t.TempDir()
+	s, _ := open(t, dir, store.Options{JournalSize: 1000})
+	for i := range 30 {
+		must(t, s.Append("verdict", map[string]int{"n": 100 + i}))
+	}
+	all := lines(t, dir, store.Filter{})
+	if _, err := os.Stat(filepath.Join(dir, "journal.jsonl.1")); err != nil || len(all) < 20 {
+		t.Fatalf("the journal has %d lines and not two generations: %v", len(all), err)
+	}
+	size := len(all[len(all)-1]) + 1
+	for _, want := range []int{1, 2, 5, len(all) - 1, len(all)} {
+		for _, more := range []int{0, 1 - size} {
+			got := lines(t, dir, store.Filter{Newest: int64(want*size + more)})
+			if diff := cmp.Diff(all[len(all)-want:], got); diff != "" {
+				t.Errorf("the newest %d lines, %d bytes: %s", want, want*size+more, diff)
+			}
+		}
+	}
+	if got := lines(t, dir, store.Filter{Newest: 1 << 30}); len(got) != len(all) {
+		t.Errorf("read %d lines of %d", len(got), len(all))
+	}
+}
+
 func TestReadWithoutAJournalIsEmpty(t *testing.T) {
 	if got := lines(t, t.TempDir(), store.Filter{}); got != nil {
 		t.Errorf("got %v", got)

@@ -24,6 +24,7 @@ type Line struct {
 type Filter struct {
 	Since, Until time.Time // Since is inside, Until is outside; zero means no bound
 	Kinds        []string  // empty means every kind
+	Newest       int64     // read about so many bytes at the end of the journal; 0 means all of it
 }
 
 func (f Filter) picks(l Line) bool {
@@ -51,6 +52,9 @@ func ReadJournal(dir string, f Filter, each func(Line) bool) (skipped int, err e
 			err = errors.Join(err, file.Close())
 		}
 	}()
+	if err := skipOld(files, f.Newest); err != nil {
+		return 0, explain("read the journal", err)
+	}
 	for _, file := range files {
 		more, bad, err := readLines(file, f, each)
 		skipped += bad
@@ -89,6 +93,32 @@ func openJournals(dir string) ([]*os.File, error) {
 		files = append([]*os.File{file}, files...)
 	}
 	return files, nil
+}
+
+// skipOld leaves so many bytes to be read, at the end of the last file, and what
+// is missing of them at the end of the one before. A reading begins with the
+// first whole line.
+func skipOld(files []*os.File, newest int64) error {
+	if newest <= 0 {
+		return nil
+	}
+	for _, file := range slices.Backward(files) {
+		info, err := file.Stat()
+		if err != nil {
+			return err
+		}
+		if skip := info.Size() - newest; skip > 0 {
+			start, err := lastLine(file, skip)
+			if err != nil {
+				return err
+			}
+			if _, err := file.Seek(start, io.SeekStart); err != nil {
+				return err
+			}
+		}
+		newest = max(0, newest-info.Size())
+	}
+	return nil
 }
 
 func closeAll(files []*os.File) error {

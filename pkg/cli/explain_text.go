@@ -1,0 +1,358 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"sidestep/pkg/control"
+)
+
+// explainer puts an explanation into words. Times are told by the clock of who
+// answered.
+type explainer struct {
+	out io.Writer
+	e   control.Explanation
+}
+
+func (a *app) printExplanation(e control.Explanation) {
+	x := explainer{a.io.Out, e}
+	if e.Daemon {
+		x.line("node %s, %s, at %s", e.Node, leaderWords(e.Leader), e.At.Local().Format(time.RFC3339))
+	} else {
+		x.line("no daemon runs here: this is what was saved %s, and nothing was probed", x.when(*e.SavedAt))
+	}
+	for _, n := range e.Notices {
+		x.line("notice: %s", strings.ReplaceAll(n, "\n", "\n  "))
+	}
+	for _, r := range e.Records {
+		x.record(r)
+	}
+}
+
+func (x *explainer) line(format string, args ...any) {
+	fmt.Fprintln(x.out, strings.TrimRight(fmt.Sprintf(format, args...), " "))
+}
+
+// field prints one line of a block: what it is about, and what there is to say.
+func (x *explainer) field(indent int, label, format string, args ...any) {
+	x.line("%s%-*s  %s", strings.Repeat(" ", indent), 14-indent, label, fmt.Sprintf(format, args...))
+}
+
+// when is a time of the past for people: how long ago, and by the clock.
+func (x *explainer) when(at time.Time) string {
+	return since(x.e.At, at) + " ago (" + x.clock(at) + ")"
+}
+
+// clock is a time of day, with its day when that is another.
+func (x *explainer) clock(at time.Time) string {
+	at, now := at.Local(), x.e.At.Local()
+	if at.YearDay() == now.YearDay() && at.Year() == now.Year() {
+		return at.Format(time.TimeOnly)
+	}
+	return at.Format(time.DateTime)
+}
+
+// until is a time to come: by the clock, and in how long.
+func (x *explainer) until(at time.Time) string {
+	return fmt.Sprintf("%s (in %s)", x.clock(at), max(at.Sub(x.e.At), 0).Round(100*time.Millisecond))
+}
+
+func (x *explainer) record(r control.ExplainedRecord) {
+	answers := "answers"
+	if !x.e.Daemon {
+		answers = "answered"
+	}
+	live := strings.Join(r.Live, ", ")
+	if len(r.Foreign) > 0 {
+		live = strings.TrimPrefix(live+", ", ", ") + strings.Join(r.Foreign, ", ") + " (not in the config)"
+	}
+	x.line("\n%s %s %s with %s", r.Name, r.Type, answers, orElse(live, "nothing"))
+	x.line("  because %s", r.Reason)
+	for _, fault := range x.doubts(r) {
+		x.line("  LOOK HERE FIRST: %s", fault)
+	}
+	for _, a := range r.Answers {
+		x.answer(a)
+	}
+	x.line("")
+	x.decision(r)
+	x.writes(r)
+}
+
+// doubts says what makes a target look down, or not be judged, that is not its
+// own doing.
+func (x *explainer) doubts(r control.ExplainedRecord) []string {
+	var list []string
+	targets, passing := 0, 0
+	for _, a := range r.Answers {
+		for _, t := range a.Targets {
+			targets++
+			if t.Last != nil && t.Last.Result == "pass" {
+				passing++
+			}
+			list = append(list, x.doubt(t)...)
+		}
+	}
+	o := x.e.Others
+	if all := targets + o.Pass + o.Fail + o.Unknown; x.e.Daemon && passing+o.Pass == 0 && all > 1 {
+		list = append(list, fmt.Sprintf("not one of the %d targets that this node probes passes: it may be this machine or its network", all))
+	}
+	return list
+}
+
+func (x *explainer) doubt(t control.ExplainedTarget) []string {
+	switch r := t.Results; {
+	case t.Last == nil || r == nil:
+		return nil
+	case t.Last.Result == "unknown":
+		return []string{fmt.Sprintf("the fault is OURS, not that of %s: %s", t.ID, t.Detail)}
+	case t.Verdict != "up" && r.Unknown > 0 && r.Unknown >= r.Fail:
+		return []string{fmt.Sprintf("%d of the %d results of %s that did not pass were OUR OWN FAULT", r.Unknown, r.Unknown+r.Fail, t.ID)}
+	case t.Verdict != t.Judged:
+		return []string{fmt.Sprintf("%s was not probed since %s", t.ID, x.when(t.Last.At))}
+	}
+	return nil
+}
+
+func (x *explainer) answer(a control.ExplainedAnswer) {
+	state := a.State
+	if state == "unknown" {
+		state = "not live"
+	}
+	x.line("\n  %s  %s: %s", a.Value, state, a.Reason)
+	for _, t := range a.Targets {
+		x.target(t)
+	}
+}
+
+func (x *explainer) target(t control.ExplainedTarget) {
+	x.field(4, "verdict", "%s %s", t.ID, x.verdict(t))
+	if last := t.Last; last != nil {
+		text := fmt.Sprintf("%s ago: %s after %.1fms", since(x.e.At, last.At), last.Result, last.LatencyMS)
+		if last.Source != "" {
+			text += " from " + last.Source
+		}
+		x.field(4, "last probe", "%s%s", text, lastWords(t))
+	}
+	x.field(4, "in a row", "%s", inARow(t))
+	if t.Results != nil {
+		x.results(*t.Results)
+	}
+}
+
+func (x *explainer) verdict(t control.ExplainedTarget) string {
+	switch {
+	case t.Judged == "unknown":
+		return "not judged yet"
+	case t.Verdict != t.Judged:
+		return fmt.Sprintf("unknown, since nothing was heard of it for long; decisions keep %s, since %s", t.Judged, x.clock(t.Since))
+	}
+	text := fmt.Sprintf("%s since %s", t.Judged, x.clock(t.Since))
+	if x.e.Daemon {
+		text = fmt.Sprintf("%s for %s, since %s", t.Judged, since(x.e.At, t.Since), x.clock(t.Since))
+	}
+	if t.Phase != "" {
+		text += ": " + t.Phase + "/" + t.Cause
+	}
+	return text
+}
+
+// lastWords is what was found by a last probe that did not pass. The phase and
+// cause of a target are those of its last failure.
+func lastWords(t control.ExplainedTarget) string {
+	var words []string
+	if t.Last.Result == "fail" {
+		words = append(words, t.Phase+"/"+t.Cause)
+	}
+	if t.Detail != "" {
+		words = append(words, t.Detail)
+	}
+	if len(words) == 0 {
+		return ""
+	}
+	return ": " + strings.Join(words, ", ")
+}
+
+// inARow is how far a target is from its next verdict.
+func inARow(t control.ExplainedTarget) string {
+	passes, fails := plural(t.Passes, "pass", "passes"), plural(t.Fails, "failure", "failures")
+	switch {
+	case t.Fails > 0 && t.Judged == "down":
+		return fmt.Sprintf("%s; up after %s in a row", fails, plural(t.Rise, "pass", "passes"))
+	case t.Fails > 0:
+		return fmt.Sprintf("%s of the %d that bring it down", fails, t.Fall)
+	case t.Passes > 0 && t.Judged == "up":
+		return fmt.Sprintf("%s; down after %s in a row", passes, plural(t.Fall, "failure", "failures"))
+	case t.Passes > 0:
+		return fmt.Sprintf("%s of the %d that bring it up", passes, t.Rise)
+	}
+	return fmt.Sprintf("nothing yet; up after %s, down after %s", plural(t.Rise, "pass", "passes"), plural(t.Fall, "failure", "failures"))
+}
+
+// results tells the target's failures and our own faults apart.
+func (x *explainer) results(r control.Results) {
+	x.field(4, "results", "%d since %s: %d pass, %d fail, %d unknown", r.Pass+r.Fail+r.Unknown, x.clock(r.Since), r.Pass, r.Fail, r.Unknown)
+	bad := r.Fail + r.Unknown
+	if bad == 0 {
+		return
+	}
+	x.field(4, "not passed", "by the target %d (%d%%), by our own fault %d (%d%%)", r.Fail, r.Fail*100/bad, r.Unknown, 100-r.Fail*100/bad)
+	left := r.Fail
+	for _, f := range r.Failures {
+		left -= f.Times
+		x.field(6, "target", "%dx %s/%s", f.Times, f.Phase, f.Cause)
+	}
+	if left > 0 {
+		x.field(6, "target", "%dx in other ways", left)
+	}
+	left = r.Unknown
+	for _, f := range r.Faults {
+		left -= f.Times
+		if f.Detail == "" {
+			f.Detail = "faults too many to be told apart"
+		}
+		x.field(6, "OURS", "%dx %s", f.Times, f.Detail)
+	}
+	if left > 0 {
+		x.field(6, "OURS", "%dx in other ways", left)
+	}
+}
+
+// decision is the road from the verdicts to a write.
+func (x *explainer) decision(r control.ExplainedRecord) {
+	o := x.e.Others
+	if n := o.Pass + o.Fail + o.Unknown; n > 0 {
+		x.field(0, "elsewhere", "of %s of this node: %d pass, %d fail, %d unknown", plural(n, "other target", "other targets"), o.Pass, o.Fail, o.Unknown)
+	}
+	x.field(0, "policy", "%s wants %s", r.Policy, orElse(strings.Join(r.Wanted, ", "), "nothing else than there is"))
+	if r.JudgeUntil != nil {
+		x.field(0, "start", "it is planned once all targets are judged, at %s at the latest", x.until(*r.JudgeUntil))
+	}
+	if r.HoldEnds != nil {
+		x.field(0, "hold", "a failback is held back until %s", x.until(*r.HoldEnds))
+	}
+	if r.Waiting != "" {
+		x.field(0, "waiting", "for you: %s; sidestep approve %s", r.Waiting, strings.TrimSuffix(r.Name, "."))
+	}
+	if len(r.Held) > 0 {
+		x.field(0, "held", "by somebody else: %s", strings.Join(r.Held, ", "))
+	}
+	if !x.e.Daemon {
+		return
+	}
+	if len(r.Blocked) == 0 {
+		x.field(0, "guards", "none blocks")
+	}
+	for _, b := range r.Blocked {
+		x.field(0, "guards", "blocked by guard %s: %s", b.Guard, b.Detail)
+	}
+	x.plan(r)
+}
+
+func (x *explainer) plan(r control.ExplainedRecord) {
+	for _, c := range r.Pending {
+		x.field(0, "plan", "to be written: %s %s  (%s)", c.Action, c.Value, c.Reason)
+	}
+	switch {
+	case len(r.Pending) == 0 && len(r.Blocked) == 0:
+		x.field(0, "plan", "nothing to write: the zone is as wanted")
+	case len(r.Pending) == 0:
+		x.field(0, "plan", "nothing that may be written")
+	}
+	if r.WindowEnds != nil {
+		x.field(0, "window", "changes of the zone are gathered (debounce) until %s", x.until(*r.WindowEnds))
+	}
+	if r.ZoneError != "" {
+		x.field(0, "zone", "%s", zoneWords(r.Zone, r.ZoneError))
+	}
+	if x.e.Leader.State != "leader" {
+		x.field(0, "writer", "this node writes nothing: it is %s", leaderWords(x.e.Leader))
+	}
+}
+
+func (x *explainer) writes(r control.ExplainedRecord) {
+	switch j := x.e.Journal; {
+	case j.Error != "":
+		x.field(0, "written", "not known: %s", j.Error)
+	case len(r.Writes) == 0 && j.Since == nil:
+		x.field(0, "written", "nothing: the journal is empty")
+	case len(r.Writes) == 0:
+		x.field(0, "written", "nothing since %s, as far back as the journal was read", x.when(*j.Since))
+	}
+	x.written(r)
+	x.verified(r)
+}
+
+func (x *explainer) written(r control.ExplainedRecord) {
+	for i, w := range r.Writes {
+		x.write(w)
+		if i+1 < len(r.Writes) && slices.Equal(w.Evidence, r.Writes[i+1].Evidence) {
+			continue // it is told with the write before
+		}
+		for _, e := range w.Evidence {
+			x.field(2, "after", "%s %s", x.clock(e.At), eventWords(e))
+		}
+	}
+}
+
+func (x *explainer) verified(r control.ExplainedRecord) {
+	v := r.Verification
+	switch {
+	case len(r.Writes) == 0:
+	case v == nil:
+		x.field(0, "verified", "not yet")
+	case v.At.Before(r.Writes[0].At):
+		x.field(0, "verified", "not since the last write; the zone was before, %s", x.when(v.At))
+	case v.Verified:
+		x.field(0, "verified", "%s, %s", x.when(v.At), orElse(v.Detail, "at the zone's name servers"))
+	default:
+		x.field(0, "verified", "NOT, %s: %s", x.when(v.At), v.Detail)
+	}
+}
+
+func (x *explainer) write(w control.ExplainedWrite) {
+	value := w.Value
+	if w.Replaces != "" {
+		value += " in place of " + w.Replaces
+	}
+	outcome := "done"
+	if w.Error != "" {
+		outcome = "FAILED: " + w.Error
+	}
+	x.field(0, "written", "%s %s %s, %s", x.when(w.At), w.Action, value, outcome)
+	if w.Reason != "" {
+		x.field(2, "because", "%s", w.Reason)
+	}
+}
+
+func eventWords(e control.Event) string {
+	switch {
+	case e.Kind == "verdict":
+		text := fmt.Sprintf("%s %s -> %s", e.Target, e.From, e.To)
+		if e.Phase != "" {
+			text += ": " + e.Phase + "/" + e.Cause
+		}
+		return text + prefixed(", ", e.Detail)
+	case e.By != "":
+		return fmt.Sprintf("%s %s by %s", e.Target, e.Detail, e.By)
+	}
+	return strings.TrimSpace(e.Target + " " + e.Detail)
+}
+
+func orElse(text, otherwise string) string {
+	if text == "" {
+		return otherwise
+	}
+	return text
+}
+
+// prefixed is a text behind a prefix, or nothing at all.
+func prefixed(prefix, text string) string {
+	if text == "" {
+		return ""
+	}
+	return prefix + text
+}

@@ -1,0 +1,277 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"sidestep/pkg/check"
+	"sidestep/pkg/clock"
+	"sidestep/pkg/config"
+	"sidestep/pkg/control"
+	"sidestep/pkg/engine"
+	"sidestep/pkg/plan"
+	"sidestep/pkg/record"
+	"sidestep/pkg/steer"
+	"sidestep/pkg/store"
+)
+
+// Explain says why a name answers as it does. The journal is read outside the
+// loop, which must not wait for a disk.
+func (d *Daemon) Explain(_ context.Context, request control.ExplainRequest) (control.Explanation, error) {
+	var answer control.Explanation
+	err := errStopped
+	d.ask(func(e *engine.Engine) {
+		view := e.View(d.now())
+		answer, err = d.explain(view, request)
+		answer.Notices = d.notices(view)
+	})
+	if err != nil {
+		return control.Explanation{}, err
+	}
+	answer.Daemon, answer.Leader = true, d.leaderStatus()
+	addEvidence(&answer, d.options.Config.State.Dir)
+	return answer, nil
+}
+
+// ExplainSaved says it where no daemon runs, from what one left in the state
+// directory. It asks nobody and changes nothing.
+func ExplainSaved(c *config.Config, request control.ExplainRequest, log *slog.Logger) (control.Explanation, error) {
+	return explainSaved(c, request, clock.System(), log)
+}
+
+func explainSaved(c *config.Config, request control.ExplainRequest, clk clock.Clock, log *slog.Logger) (control.Explanation, error) {
+	d := &Daemon{options: Options{Config: c}, config: c, clock: clk, log: log}
+	e := engine.New(d.engineConfig(c), d.now())
+	if _, err := d.explain(e.View(d.now()), request); err != nil {
+		return control.Explanation{}, err // before anything is said of the state
+	}
+	s, loaded, err := store.Open(c.State.Dir, store.Options{Now: d.clock.Wall, MaxAge: c.State.MaxAge, ReadOnly: true})
+	if err != nil {
+		return control.Explanation{}, nothingSaved(request, err)
+	}
+	state, loaded := readState(s, loaded)
+	if state == nil {
+		return control.Explanation{}, nothingSaved(request, unusable(c.State.Dir, loaded))
+	}
+	e.Restore(*state, true, true)
+	if loaded.Lost() {
+		e.Lose()
+	}
+	for _, zone := range publishedZones(c, *state) {
+		e.Step(d.now(), engine.Seen{Zone: zone})
+	}
+	view := e.View(d.now())
+	answer, err := d.explain(view, request)
+	if err != nil {
+		return control.Explanation{}, err
+	}
+	answer.Notices = lostNotice(view)
+	answer.SavedAt, answer.Leader = &loaded.SavedAt, control.Leader{State: "none", Detail: "no daemon runs here"}
+	for i := range answer.Records {
+		onlySaved(&answer.Records[i], *state)
+	}
+	addEvidence(&answer, c.State.Dir)
+	return answer, nil
+}
+
+func unusable(dir string, loaded store.Loaded) error {
+	if loaded.Reason == "" {
+		return fmt.Errorf("nothing was saved in %s", dir)
+	}
+	return fmt.Errorf("what was saved in %s cannot be used: %s", dir, loaded.Reason)
+}
+
+func nothingSaved(request control.ExplainRequest, why error) error {
+	return &control.Error{
+		Message: fmt.Sprintf("explain %q: no daemon runs here, and %v", request.Name, why),
+		Hint:    "start it: sidestep run, or look without it: sidestep check, sidestep plan", Exit: control.ExitFailure,
+	}
+}
+
+// publishedZones is what was live when the zones were listed last, as a list of
+// each zone. What was paused is not in the saved state.
+func publishedZones(c *config.Config, state engine.State) []plan.Zone {
+	var zones []plan.Zone
+	for _, name := range zonesOf(c) {
+		zone := plan.Zone{Name: name}
+		for _, s := range state.Sets {
+			if s.Key.Zone != name {
+				continue
+			}
+			set := record.Set{Key: s.Key}
+			for _, value := range s.Published {
+				set.Answers = append(set.Answers, record.Answer{Value: value, Live: true})
+			}
+			zone.Sets = append(zone.Sets, set)
+		}
+		record.SortSets(zone.Sets)
+		zones = append(zones, zone)
+	}
+	return zones
+}
+
+// onlySaved takes out what a saved state does not tell: what is paused, what was
+// counted, and what would be written.
+func onlySaved(r *control.ExplainedRecord, state engine.State) {
+	known := slices.ContainsFunc(state.Sets, func(s engine.SetState) bool {
+		return string(s.Key.Name) == r.Name && string(s.Key.Type) == r.Type && s.Key.Variant == r.Variant && s.Published != nil
+	})
+	if !known {
+		r.Reason = "what it answered with was not saved"
+	}
+	r.Blocked, r.Pending, r.JudgeUntil, r.HoldEnds = []control.Blocked{}, []control.Change{}, nil, nil
+	for i := range r.Answers {
+		for j := range r.Answers[i].Targets {
+			r.Answers[i].Targets[j].Results = nil
+		}
+		if !known || r.Answers[i].State != "live" {
+			r.Answers[i].State = "unknown"
+		}
+	}
+}
+
+// explain describes the record sets of a name. In the daemon it belongs to the
+// loop.
+func (d *Daemon) explain(view engine.View, request control.ExplainRequest) (control.Explanation, error) {
+	sets, err := d.setsOf(view, request)
+	if err != nil {
+		return control.Explanation{}, &control.Error{
+			Message: fmt.Sprintf("explain %q: %v", request.Name, err),
+			Hint:    "all of them: sidestep config show", Exit: control.ExitUsage,
+		}
+	}
+	now := d.now()
+	answer := control.Explanation{
+		Node: d.config.Node.Name, At: now.Wall, Records: []control.ExplainedRecord{},
+	}
+	targets := map[string]engine.TargetView{}
+	for _, t := range view.Targets {
+		targets[t.Target.ID()] = t
+	}
+	for _, s := range sets {
+		answer.Records = append(answer.Records, d.explainSet(s, view, targets, now))
+	}
+	answer.Others = others(view, sets)
+	return answer, nil
+}
+
+// setsOf finds the record sets that a request means.
+func (d *Daemon) setsOf(view engine.View, request control.ExplainRequest) ([]engine.SetView, error) {
+	var wanted record.Type
+	if request.Type != "" {
+		var err error
+		if wanted, err = record.ParseType(request.Type); err != nil {
+			return nil, err
+		}
+	}
+	var sets []engine.SetView
+	var types []string
+	for _, s := range view.Sets {
+		key := s.Spec.Key
+		name, err := record.ParseNameIn(request.Name, key.Zone)
+		if err != nil || name != key.Name {
+			continue
+		}
+		types = append(types, string(key.Type))
+		if wanted == "" || wanted == key.Type {
+			sets = append(sets, s)
+		}
+	}
+	switch {
+	case len(types) == 0:
+		return nil, errors.New("the config has no record set of that name")
+	case len(sets) == 0:
+		return nil, fmt.Errorf("the config has no record set of that name and type %s; it has %s", wanted, strings.Join(types, ", "))
+	}
+	return sets, nil
+}
+
+func (d *Daemon) explainSet(s engine.SetView, view engine.View, targets map[string]engine.TargetView, now engine.Now) control.ExplainedRecord {
+	r := control.ExplainedRecord{
+		Record: describeSet(s, view), Zone: string(s.Spec.Key.Zone),
+		Answers: []control.ExplainedAnswer{}, Writes: []control.ExplainedWrite{},
+	}
+	for i, a := range r.Record.Answers {
+		answer := control.ExplainedAnswer{Answer: a, Targets: []control.ExplainedTarget{}}
+		for _, name := range s.Spec.Checks {
+			target := check.Target{Check: name, Address: s.Spec.Answers[i].Probe}
+			answer.Targets = append(answer.Targets, explainTarget(targets[target.ID()], d.config.Checks[name]))
+		}
+		if s.Listed && s.Ready {
+			answer.Reason = s.Plan.Wanted.Why(a.Value) // also why that does not settle it
+		}
+		r.Answers = append(r.Answers, answer)
+	}
+	if !s.Ready {
+		r.JudgeUntil = &s.Latest
+	}
+	if due := s.Plan.Wanted.Due; due != 0 {
+		at := now.Wall.Add(due - now.Boot)
+		r.HoldEnds = &at
+	}
+	for _, z := range view.Zones {
+		if z.Name != s.Spec.Key.Zone {
+			continue
+		}
+		r.ZoneError = z.Err
+		if !z.Window.IsZero() {
+			r.WindowEnds = &z.Window
+		}
+	}
+	return r
+}
+
+func explainTarget(t engine.TargetView, spec *check.Spec) control.ExplainedTarget {
+	y := t.Tally
+	out := control.ExplainedTarget{
+		Target: describeTarget(t), Judged: string(t.Verdict), Fall: spec.Fall, Rise: spec.Rise,
+		Results: &control.Results{
+			Since: y.Since, Pass: y.Passes, Fail: y.Fails, Unknown: y.Unknowns,
+			Failures: []control.Failure{}, Faults: []control.OwnFault{},
+		},
+	}
+	if y.Last.Outcome != "" {
+		out.Last = &control.Last{
+			At: y.Last.At, Result: string(y.Last.Outcome), Source: y.Last.Source,
+			LatencyMS: float64(y.Last.Latency) / float64(time.Millisecond),
+		}
+	}
+	for _, w := range y.Ways {
+		if w.Outcome == check.Unknown {
+			out.Results.Faults = append(out.Results.Faults, control.OwnFault{Detail: w.Detail, Times: w.Times})
+		} else {
+			out.Results.Failures = append(out.Results.Failures, control.Failure{Phase: string(w.Phase), Cause: string(w.Cause), Times: w.Times})
+		}
+	}
+	return out
+}
+
+// others counts the last results of the targets that the record sets do not rest
+// on: when nothing else passes either, the trouble is ours.
+func others(view engine.View, sets []engine.SetView) control.Outcomes {
+	var out control.Outcomes
+	for _, t := range view.Targets {
+		if slices.ContainsFunc(sets, func(s engine.SetView) bool { return restsOnTarget(s.Spec, t.Target) }) {
+			continue
+		}
+		switch t.Tally.Last.Outcome {
+		case check.Pass:
+			out.Pass++
+		case check.Fail:
+			out.Fail++
+		case check.Unknown:
+			out.Unknown++
+		}
+	}
+	return out
+}
+
+func restsOnTarget(spec *steer.Spec, t check.Target) bool {
+	return slices.Contains(spec.Checks, t.Check) &&
+		slices.ContainsFunc(spec.Answers, func(a steer.Answer) bool { return a.Probe == t.Address })
+}
