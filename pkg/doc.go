@@ -29,6 +29,8 @@
 //	    store/             journal and snapshot on disk; knows bytes, not health
 //	    reconcile/         the only writer: list, plan, limits, apply, verify
 //	    observe/           what a name server answers, seen from outside
+//	    resolve/           the addresses of a name, as the resolvers of this machine tell them
+//	      resolvetest/     a resolver that can be broken, for tests
 //	    control/           the socket that commands and status go through
 //	    config/            the config file becomes typed values
 //	  assembly

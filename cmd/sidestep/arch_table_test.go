@@ -44,7 +44,7 @@ var rooms = map[string]allowed{
 	"pkg/engine": {own: "record check health steer plan", std: values},
 
 	// edges
-	"pkg/probe":                 {own: "check", mods: "golang.org/x/net/http/httpguts golang.org/x/sys/unix"},
+	"pkg/probe":                 {own: "check resolve", mods: "golang.org/x/net/http/httpguts golang.org/x/sys/unix"},
 	"pkg/schedule":              {own: "check clock"},
 	"pkg/provider":              {own: "record", mods: "golang.org/x/time/rate"},
 	"pkg/provider/memory":       {own: "record provider"},
@@ -57,6 +57,8 @@ var rooms = map[string]allowed{
 	"pkg/store":                 {mods: "github.com/google/renameio/v2 golang.org/x/sys/unix"},
 	"pkg/reconcile":             {own: "record plan engine provider clock"},
 	"pkg/observe":               {own: "record", mods: "github.com/miekg/dns"},
+	"pkg/resolve":               {own: "observe", mods: "github.com/miekg/dns"},
+	"pkg/resolve/resolvetest":   {mods: "github.com/miekg/dns"},
 	"pkg/control":               {mods: "golang.org/x/sys/unix"},
 	"pkg/config":                {own: "record check steer provider", mods: "github.com/spf13/pflag github.com/spf13/viper go.yaml.in/yaml/v3"},
 

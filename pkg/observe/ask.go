@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	budget   = 5 * time.Second // for one Ask whose context has no earlier deadline
+	budget   = 5 * time.Second // for one question whose context has no earlier deadline
 	patience = 2 * time.Second // for UDP out of it, in which the question is sent twice
 	sends    = 2
 	udpSize  = 1232 // the largest answer asked for over UDP (DNS Flag Day 2020)
@@ -72,11 +72,9 @@ func ask(ctx context.Context, server string, name record.Name, t record.Type) (A
 	if !known || kind == dns.TypeAXFR || kind == dns.TypeIXFR {
 		return Answer{}, fmt.Errorf("type %q is none that can be asked for", t)
 	}
-	ctx, cancel := context.WithTimeout(ctx, budget)
-	defer cancel()
 	question := new(dns.Msg).SetQuestion(dns.Fqdn(string(name)), kind).SetEdns0(udpSize, false)
 	question.RecursionDesired = false
-	reply, transport, rtt, err := exchange(ctx, addr, question)
+	reply, transport, rtt, err := Exchange(ctx, addr, question)
 	if err != nil {
 		return Answer{}, err
 	}
@@ -96,8 +94,13 @@ func parseServer(s string) (netip.AddrPort, error) {
 	return addr, nil
 }
 
-// exchange asks over UDP and, when that gives no whole answer, over TCP.
-func exchange(ctx context.Context, server netip.AddrPort, question *dns.Msg) (*dns.Msg, string, time.Duration, error) {
+// Exchange sends one question to one server, in the manner and within the times
+// of Ask, and gives the whole message that answers it: same id, same question.
+// It tells the transport and the time from the first sending over it. An error
+// means that no whole answer came; what the answer says is not judged.
+func Exchange(ctx context.Context, server netip.AddrPort, question *dns.Msg) (reply *dns.Msg, transport string, rtt time.Duration, err error) {
+	ctx, cancel := context.WithTimeout(ctx, budget)
+	defer cancel()
 	start := time.Now()
 	reply, udpErr := overUDP(ctx, server, question)
 	if udpErr == nil && !reply.Truncated {
@@ -145,7 +148,7 @@ func overUDP(ctx context.Context, server netip.AddrPort, question *dns.Msg) (*dn
 
 // udpPatience leaves at least half of what is left of the context to TCP.
 func udpPatience(ctx context.Context) time.Duration {
-	deadline, _ := ctx.Deadline() // Ask has set one
+	deadline, _ := ctx.Deadline() // Exchange has set one
 	return min(patience, time.Until(deadline)/2)
 }
 

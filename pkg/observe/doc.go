@@ -3,7 +3,8 @@
 //
 // Today it has one view, Ask: what one authoritative server answers for one
 // name and type, asked directly, past every cache. This is how a write is
-// verified.
+// verified. Exchange, on which it rests, carries one question to one server and
+// is there for whoever reads the answer in another way.
 //
 // It never changes anything, never uses the resolver of the system, and keeps
 // nothing between two calls; whatever it starts has ended when it returns.

@@ -6,12 +6,31 @@
 //
 // # What a probe is
 //
-// A fresh connection to the address literal under test, in its own family: no
-// resolver, no second address, no fallback, no proxy from the environment, no
-// connection kept, no redirect followed. Host header, SNI and certificate name
+// A fresh connection to the address under test, in its own family: no resolver,
+// no second address, no fallback, no proxy from the environment, no connection
+// kept, no redirect followed. Host header, SNI and certificate name
 // come from the Spec. One deadline covers connect, TLS, send, headers and
 // body. The connection ends by a reset (SO_LINGER 0), so that a prober with
 // thousands of targets leaves no port in TIME_WAIT.
+//
+// # A name as target
+//
+// A target that is a name is resolved at every probe (pkg/resolve says how), and
+// each of its addresses, 16 at most and the families by turns, is probed as
+// above, side by side. One deadline covers it all; the question may take half of
+// it. One pass is a pass, all failed is a failure, and anything that was not
+// seen, be it a type that the resolver did not answer, an address too many or
+// one of a family that this machine cannot reach, keeps a failure unknown. All
+// addresses are waited for, so that a name of which a part is dead shows; the
+// time that counts is that of the first pass. A check with a source is about the
+// family of its source alone.
+//
+// No address, as NXDOMAIN or without a record of either type, is the name's own
+// fault: resolve/unreachable. A name that is steered, or that resolves through
+// one (Options.Steered), is unknown: its probe would follow our own writes.
+// Unspecified, multicast, broadcast, link-local and mapped addresses are not
+// dialled, as they lead to this machine or its neighbours, and are unknown:
+// filtering resolvers answer so, which says nothing of the target.
 //
 // # What is bounded
 //

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"sidestep/pkg/check"
+	"sidestep/pkg/resolve"
 )
 
 // defaultTimeout stands in for a Spec without a timeout: no probe is endless.
@@ -27,9 +28,16 @@ type Clock func() time.Duration
 
 // Options are what a Prober can do without. The zero value is good.
 type Options struct {
-	RootCAs *x509.CertPool // authorities that https targets are verified against; nil means the system's
-	Logger  *slog.Logger   // told of panics in probes, with their stack; nil means nobody
+	RootCAs  *x509.CertPool  // authorities that https targets are verified against; nil means the system's
+	Logger   *slog.Logger    // told of panics in probes, with their stack; nil means nobody
+	Resolver resolve.Options // who is asked for the addresses of a target that is a name
+	Steered  Steered         // nil steers nothing
 }
+
+// Steered finds the record set, by its name, with which sidestep itself answers
+// for a name: a probe must not rest on that. Names are lower case with a final
+// dot. It is called by many goroutines at once.
+type Steered func(name string) (set string, found bool)
 
 // Prober makes probes. It keeps what all probes of one Spec share (the request
 // in wire form, the TLS config), and nothing about targets.
@@ -47,9 +55,18 @@ func New(clock Clock, options Options) *Prober {
 	return &Prober{clock: clock, options: options}
 }
 
-// Probe is a Func. Specs are told apart by their pointer: share one for all
-// probes of a check, and make a new one when it changes.
+// Probe is a Func. The address may be a name, which is resolved and probed at
+// each of its addresses. Specs are told apart by their pointer: share one for
+// all probes of a check, and make a new one when it changes.
 func (p *Prober) Probe(ctx context.Context, spec *check.Spec, address string) check.Result {
+	if _, err := netip.ParseAddr(address); err != nil {
+		return p.probeName(ctx, spec, address)
+	}
+	return p.probeAddress(ctx, spec, address)
+}
+
+// probeAddress makes one probe of one address.
+func (p *Prober) probeAddress(ctx context.Context, spec *check.Spec, address string) check.Result {
 	result := check.Result{
 		Target:  check.Target{Check: spec.Name, Address: address},
 		Outcome: check.Pass,
@@ -83,14 +100,17 @@ func (p *Prober) attempt(ctx context.Context, spec *check.Spec, address string, 
 	if a.remote, f = literal(address, a.shared.port); f != nil {
 		return f
 	}
-	timeout := spec.Timeout
-	if timeout <= 0 {
-		timeout = defaultTimeout
-	}
-	ctx, cancel := context.WithTimeout(ctx, timeout)
+	ctx, cancel := context.WithTimeout(ctx, timeout(spec))
 	defer cancel()
 	a.ctx = ctx
 	return a.run(source)
+}
+
+func timeout(spec *check.Spec) time.Duration {
+	if spec.Timeout <= 0 {
+		return defaultTimeout
+	}
+	return spec.Timeout
 }
 
 // attempt is one probe under way.
@@ -121,12 +141,11 @@ func (a *attempt) run(source *string) *failure {
 	return a.http()
 }
 
-// literal reads the address under test. Names are not resolved here: a probe of
-// a name would find out about one address and speak for another.
+// literal reads the address under test.
 func literal(address string, port uint16) (netip.AddrPort, *failure) {
 	addr, err := netip.ParseAddr(address)
 	if err != nil || addr.Is4In6() {
-		return netip.AddrPort{}, unknown(check.PhaseResolve, "read address %q: expected an IPv4 or IPv6 address; names are not probed", address)
+		return netip.AddrPort{}, unknown(check.PhaseResolve, "read address %q: expected an IPv4 or IPv6 address", address)
 	}
 	return netip.AddrPortFrom(addr, port), nil
 }

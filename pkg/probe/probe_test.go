@@ -224,7 +224,7 @@ func TestNotProbedIsUnknown(t *testing.T) {
 	}{
 		{"icmp", "127.0.0.1", "unknown resolve/local", "expected http or tcp", &check.Spec{Name: "ping", Kind: check.KindICMP}},
 		{"http without settings", "127.0.0.1", "unknown resolve/local", "with its settings", &check.Spec{Name: "x", Kind: check.KindHTTP}},
-		{"a name", "www.example.com", "unknown resolve/local", "names are not probed", httpSpec(s.port())},
+		{"neither address nor name", "www..example", "unknown resolve/local", "expected a domain name", httpSpec(s.port())},
 		{"mapped address", "::ffff:127.0.0.1", "unknown resolve/local", "expected an IPv4 or IPv6 address", httpSpec(s.port())},
 		{"bad path", "127.0.0.1", "unknown resolve/local", "read path", httpSpec(s.port(), func(h *check.HTTP) { h.Path = "x?token=hunter22" })},
 		{"bad method", "127.0.0.1", "unknown resolve/local", `read method "G T"`, httpSpec(s.port(), func(h *check.HTTP) { h.Method = "G T" })},

@@ -1,0 +1,191 @@
+package probe
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/miekg/dns"
+
+	"sidestep/pkg/resolve"
+	"sidestep/pkg/resolve/resolvetest"
+)
+
+// named is a prober with a resolver of its own.
+func named(s *resolvetest.Server, steered ...string) *Prober {
+	return New(counting(), Options{
+		Resolver: resolve.Options{Servers: []netip.AddrPort{s.Addr}},
+		Steered: func(name string) (string, bool) {
+			for _, set := range steered {
+				if rest, wild := strings.CutPrefix(set, "*"); name == set || wild && strings.HasSuffix(name, rest) {
+					return set, true
+				}
+			}
+			return "", false
+		},
+	})
+}
+
+// listening is a port that takes connections at some addresses of loopback.
+func listening(t *testing.T, addresses ...string) uint16 {
+	t.Helper()
+	first := serve(t, addresses[0]+":0", func(net.Conn) {})
+	port := first.port()
+	for _, address := range addresses[1:] {
+		serve(t, netip.AddrPortFrom(netip.MustParseAddr(address), port).String(), func(net.Conn) {})
+	}
+	return port
+}
+
+// A name passes when one of its addresses does, and fails when all do. The rest
+// is never guessed: what was not seen leaves it unknown.
+func TestNameIsJudgedByAllItsAddresses(t *testing.T) {
+	port := listening(t, "127.0.0.1", "127.0.0.2")
+	s := resolvetest.Start(t)
+	for _, c := range []struct {
+		what    string
+		records []string
+		want    string
+		detail  []string
+	}{
+		{"all pass", []string{"A 127.0.0.1", "A 127.0.0.2"}, "pass", nil},
+		{"one passes", []string{"A 127.0.0.3", "A 127.0.0.2", "A 127.0.0.4"}, "pass", []string{"2 of 3 addresses failed, first 127.0.0.3: connection refused"}},
+		{"all fail", []string{"A 127.0.0.4", "A 127.0.0.3"}, "fail connect/refused", []string{"2 of 2 addresses failed, first 127.0.0.3: connection refused"}},
+		{"one passes, one is not dialled", []string{"A 127.0.0.1", "A 0.0.0.0"}, "pass", nil},
+		{"all fail but one that is not dialled", []string{"A 127.0.0.3", "A 0.0.0.0"}, "unknown resolve/local", []string{"1 of 1 addresses failed", "0.0.0.0 is the unspecified address"}},
+		{"none is dialled", []string{"A 169.254.169.254", "A 224.0.0.1", "A 255.255.255.255"}, "unknown resolve/local", []string{"169.254.169.254 is a link-local address"}},
+		{"mapped", []string{"AAAA ::ffff:127.0.0.1"}, "unknown resolve/local", []string{"mapped into IPv6"}},
+		{"none", []string{"TXT x"}, "fail resolve/unreachable", []string{"app1.example.com. exists but has no address"}},
+	} {
+		var records []string
+		for _, r := range c.records {
+			records = append(records, "app1.example.com. 60 "+r)
+		}
+		s.Serve(t, records...)
+		got := named(s).Probe(t.Context(), tcpSpec(port), "app1.example.com.")
+		expect(t, got, c.want, c.detail...)
+		if got.Target.ID() != "ssh@app1.example.com." || got.Start != time.Second || got.End <= got.Start {
+			t.Errorf("%s: target %s, start %s, end %s", c.what, got.Target.ID(), got.Start, got.End)
+		}
+		if c.want == "pass" && !strings.HasPrefix(got.Source, "127.0.0.") {
+			t.Errorf("%s: source %q", c.what, got.Source)
+		}
+	}
+}
+
+// An address of a family that this machine has no route for is our own fault:
+// with it alone the name is unknown, and the other family can still pass.
+func TestNameWithAFamilyWithoutRoute(t *testing.T) {
+	if (&attempt{ctx: t.Context(), shared: &shared{}, remote: netip.MustParseAddrPort("[2001:db8::10]:80")}).routed() {
+		t.Skip("this machine has a route for IPv6")
+	}
+	port := listening(t, "127.0.0.1")
+	s := resolvetest.Start(t, "app1.example.com. 60 A 127.0.0.1", "app1.example.com. 60 AAAA 2001:db8::10")
+	expect(t, named(s).Probe(t.Context(), tcpSpec(port), "app1.example.com."), "pass")
+	s.Serve(t, "app1.example.com. 60 A 127.0.0.3", "app1.example.com. 60 AAAA 2001:db8::10")
+	expect(t, named(s).Probe(t.Context(), tcpSpec(port), "app1.example.com."), "unknown connect/local", "1 of 2 addresses failed", "no route")
+	sourced := tcpSpec(port)
+	sourced.Source = netip.MustParseAddr("127.0.0.1")
+	expect(t, named(s).Probe(t.Context(), sourced, "app1.example.com."), "fail connect/refused", "1 of 1 addresses failed")
+}
+
+// A check with a source is about the family of that source alone.
+func TestNameWithASource(t *testing.T) {
+	port := listening(t, "127.0.0.1")
+	s := resolvetest.Start(t, "app1.example.com. 60 A 127.0.0.1", "v6.example.com. 60 AAAA ::1")
+	spec := tcpSpec(port)
+	spec.Source = netip.MustParseAddr("127.0.0.9")
+	got := named(s).Probe(t.Context(), spec, "app1.example.com.")
+	expect(t, got, "pass")
+	if got.Source != "127.0.0.9" {
+		t.Errorf("source %q", got.Source)
+	}
+	got = named(s).Probe(t.Context(), spec, "v6.example.com.")
+	expect(t, got, "unknown resolve/local", "v6.example.com. has no address of the family of the check's source 127.0.0.9")
+	if got.Source != "127.0.0.9" {
+		t.Errorf("source %q", got.Source)
+	}
+	expect(t, named(s).Probe(t.Context(), spec, "nowhere.example.com."), "fail resolve/unreachable", "NXDOMAIN")
+	if asked := s.Asked(); slices.ContainsFunc(asked, func(q string) bool { return strings.HasSuffix(q, " AAAA") }) {
+		t.Errorf("asked %q: a source of IPv4 cannot reach what AAAA says", asked)
+	}
+}
+
+// What the resolver cannot tell is unknown and names it; what came of half a
+// view can pass and not fail.
+func TestNameAtABadResolver(t *testing.T) {
+	port := listening(t, "127.0.0.1")
+	s := resolvetest.Start(t, "up.example.com. 60 A 127.0.0.1", "down.example.com. 60 A 127.0.0.3")
+	p := named(s)
+	for _, fault := range []resolvetest.Fault{resolvetest.ServFail, resolvetest.Refused, resolvetest.Lame} {
+		s.Fail(fault)
+		expect(t, p.Probe(t.Context(), tcpSpec(port), "up.example.com."), "unknown resolve/local", "resolver "+s.Addr.String(), "mend the resolver, or name another in /etc/resolv.conf")
+	}
+	s.Fail(resolvetest.Healthy)
+	s.FailType(dns.TypeAAAA, resolvetest.ServFail)
+	expect(t, p.Probe(t.Context(), tcpSpec(port), "up.example.com."), "pass")
+	expect(t, p.Probe(t.Context(), tcpSpec(port), "down.example.com."), "unknown resolve/local", "1 of 1 addresses failed", "AAAA: resolver "+s.Addr.String()+": answered SERVFAIL")
+	s.Fail(resolvetest.Silent)
+	short := tcpSpec(port)
+	short.Timeout = 400 * time.Millisecond
+	began := time.Now()
+	expect(t, p.Probe(t.Context(), short, "up.example.com."), "unknown resolve/local", "no answer in time")
+	if took := time.Since(began); took > patience {
+		t.Errorf("a silent resolver took %s", took)
+	}
+	gone := New(counting(), Options{Resolver: resolve.Options{File: "/nonexistent/resolv.conf"}})
+	expect(t, gone.Probe(t.Context(), tcpSpec(port), "up.example.com."), "unknown resolve/local", "/nonexistent/resolv.conf", "nameserver")
+	expect(t, p.Probe(t.Context(), tcpSpec(port), "not a name"), "unknown resolve/local")
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	expect(t, p.Probe(stopped, tcpSpec(port), "up.example.com."), "unknown resolve/local", "stopped")
+}
+
+// One deadline covers the question and all addresses, which are probed side by
+// side.
+func TestNameHasOneDeadline(t *testing.T) {
+	var records []string
+	for i := range 20 {
+		records = append(records, fmt.Sprintf("app1.example.com. 60 A 127.0.1.%d", i+1))
+	}
+	s := resolvetest.Start(t, records...)
+	silent := serve(t, "0.0.0.0:0", hang)
+	spec := httpSpec(silent.port())
+	spec.Timeout = 500 * time.Millisecond
+	began := time.Now()
+	got := named(s).Probe(t.Context(), spec, "app1.example.com.")
+	expect(t, got, "unknown resolve/local", "16 of 16 addresses failed", "4 more are not probed")
+	if took := time.Since(began); took > 8*spec.Timeout {
+		t.Errorf("16 addresses took %s, one deadline is %s", took, spec.Timeout)
+	}
+	if n := silent.accepted.Load(); n != maxAddresses {
+		t.Errorf("%d connections, want %d", n, maxAddresses)
+	}
+}
+
+// Sixteen addresses are shared by the families, so that one cannot hide the
+// other.
+func TestNameSharesAddressesBetweenFamilies(t *testing.T) {
+	var answer resolve.Answer
+	for i := range 20 {
+		answer.Addresses = append(answer.Addresses, netip.AddrFrom4([4]byte{192, 0, 2, byte(i)}))
+	}
+	for i := range 3 {
+		answer.Addresses = append(answer.Addresses, netip.AddrFrom16([16]byte{0x20, 1, 0xd, 0xb8, 15: byte(i)}))
+	}
+	got := sift(answer)
+	v6 := 0
+	for _, addr := range got.probed {
+		if addr.Is6() {
+			v6++
+		}
+	}
+	if len(got.probed) != maxAddresses || v6 != 3 || !strings.Contains(got.missed, "7 more") {
+		t.Errorf("got %d, %d of them IPv6; %s", len(got.probed), v6, got.missed)
+	}
+}
