@@ -27,7 +27,7 @@ func (b *builder) values(it *item, spec *steer.Spec) {
 	first := map[string]*item{}
 	for _, e := range answers {
 		if value := b.value(e.at, spec.Key.Type, it.has("type"), first); value != "" {
-			spec.Answers = append(spec.Answers, steer.Answer{Value: value, Probe: b.probe(e, spec.Key.Type, value)})
+			spec.Answers = append(spec.Answers, steer.Answer{Value: value, Probe: probed(e, value)})
 		}
 	}
 	for _, e := range fallback {
@@ -121,16 +121,12 @@ func (b *builder) warnReach(at *item, t record.Type, value string) {
 	}
 }
 
-// probe is the address that is probed for a value.
-func (b *builder) probe(e entry, t record.Type, value string) string {
+// probed is the address that is probed for a value, or the name.
+func probed(e entry, value string) string {
 	if e.probe != nil {
 		if addr := get[netip.Addr](e.probe); addr.IsValid() {
 			return addr.String()
 		}
-		return value
-	}
-	if feature, missing := notBuilt["records[].answers[].value=NAME"]; missing && t == record.CNAME {
-		b.fail(e.at.pos, e.at.path(), "not built yet: "+feature, "add probe: ADDRESS")
 	}
 	return value
 }

@@ -2,9 +2,9 @@ package config
 
 // notBuilt names every key of the schema whose feature this version does not
 // have, by its path in the schema, with the feature in words. "KEY=VALUE"
-// stands for one value of a key, and "KEY=NAME" for a host name. A key that is set to what switches its
-// feature off is accepted. Whoever builds a feature removes its line here, and
-// nowhere else.
+// stands for one value of a key. A key that is set to what switches its feature
+// off is accepted. Whoever builds a feature removes its line here, and nowhere
+// else.
 var notBuilt = map[string]string{
 	"control.listen": "the dashboard and the API over TCP",
 	"control.tokens": "the dashboard and the API over TCP",
@@ -47,14 +47,13 @@ var notBuilt = map[string]string{
 	"sites":     "sites",
 	"scenarios": "scenarios",
 
-	"records[].variant":              "variants of a record set",
-	"records[].policy=weighted":      "the policy weighted",
-	"records[].dr":                   "disaster recovery answers",
-	"records[].answers[].weight":     "the policy weighted",
-	"records[].answers[].site":       "sites",
-	"records[].answers[].when":       "scenarios",
-	"records[].answers[].mode":       "standby and backup answers",
-	"records[].answers[].value=NAME": "probing a name instead of an address",
+	"records[].variant":          "variants of a record set",
+	"records[].policy=weighted":  "the policy weighted",
+	"records[].dr":               "disaster recovery answers",
+	"records[].answers[].weight": "the policy weighted",
+	"records[].answers[].site":   "sites",
+	"records[].answers[].when":   "scenarios",
+	"records[].answers[].mode":   "standby and backup answers",
 
 	"notify": "notifications",
 	"ping":   "the dead-man ping",

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -298,5 +299,13 @@ func TestHostNameThatIsNoNodeName(t *testing.T) {
 	}
 	if _, err := Parse("t.yaml", []byte(small+"node: {name: given}\n"), opts); err != nil {
 		t.Errorf("Parse = %v, want no error when the name is given", err)
+	}
+}
+
+func TestANameIsProbedByItself(t *testing.T) {
+	c := mustParse(t, "t.yaml", oneRecord("example.com", "name: app, policy: priority, answers: [LB1.example.net, {value: lb2.example.net, probe: 192.0.2.2}]"), world())
+	want := []steer.Answer{{Value: "lb1.example.net.", Probe: "lb1.example.net."}, {Value: "lb2.example.net.", Probe: "192.0.2.2"}}
+	if got := c.Records[0].Answers; !slices.Equal(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
 	}
 }

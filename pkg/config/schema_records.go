@@ -102,7 +102,7 @@ var checkKeys = []field{
 	{name: "timeout", kind: duration(time.Millisecond), word: "defaults.timeout", doc: "one deadline over everything a probe does; below the interval, of which it gets all but 20 ms at most"},
 	{name: "fall", kind: count(1, math.MaxInt32), word: "defaults.fall", doc: "failures in a row that bring a target down"},
 	{name: "rise", kind: count(1, math.MaxInt32), word: "defaults.rise", doc: "passes in a row that bring it up"},
-	{name: "source", kind: address("an address of this host"), word: "the system's choice", doc: "the address probes leave from, for allow lists"},
+	{name: "source", kind: address("an address of this host"), word: "the system's choice", doc: "the address probes leave from, for allow lists; a name is then probed at its addresses of this family alone"},
 	{name: "cooldown", kind: object(
 		field{name: "base", kind: duration(time.Second), def: "30s", doc: "first pause after going down"},
 		field{name: "factor", kind: count(1, 100), def: "2", doc: "each pause is so many times the last"},
@@ -135,7 +135,7 @@ var scenarioKeys = []field{
 }
 
 var answerKeys = []field{
-	{name: "value", kind: text("an address or a name"), need: true, doc: "the address, or for CNAME the name"},
+	{name: "value", kind: text("an address or a name"), need: true, doc: "the address, or for CNAME the name; a name is resolved and probed at each of its addresses"},
 	{name: "probe", kind: address("an address"), word: "the value", doc: "the address that is probed instead"},
 	{name: "site", kind: label("a site"), doc: "where it stands"},
 	{name: "when", kind: label("a scenario"), doc: "it is usable only while this holds"},

@@ -43,6 +43,7 @@ type Daemon struct {
 	writer   *reconcile.Reconciler
 	leader   *leader
 	errors   *repeats
+	steered  steered
 	progress Progress // nil but in a one-shot command
 	inbox    chan message
 	stopped  chan struct{} // closed when the loop has ended
@@ -91,6 +92,7 @@ func New(options Options) (*Daemon, error) {
 }
 
 func (d *Daemon) build() error {
+	d.steered.set(d.config)
 	zones, err := d.adapters()
 	if err != nil {
 		return err
@@ -116,7 +118,7 @@ func (d *Daemon) prober() probe.Func {
 	if d.options.Probe != nil {
 		return d.options.Probe
 	}
-	return probe.New(d.clock.Boot, probe.Options{Logger: d.log}).Probe
+	return probe.New(d.clock.Boot, probe.Options{Logger: d.log, Steered: d.steered.find}).Probe
 }
 
 // spareFiles is how many open files are left for everything but probes.

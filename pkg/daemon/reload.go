@@ -60,6 +60,7 @@ func (d *Daemon) loadAgain() (*config.Config, error) {
 func (d *Daemon) putInForce(next *config.Config) {
 	d.sayDropped(d.config, next)
 	d.config, d.loaded = next, d.clock.Wall()
+	d.steered.set(next)
 	d.step(engine.Configure{Config: d.engineConfig(next)})
 	d.schedule.Set(d.jobs())
 }
