@@ -5,7 +5,7 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unkn
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint v2.15.0
 MODULES := . $(wildcard providers/conformance)
 
-.PHONY: build test lint cover fuzz demo clean
+.PHONY: build test lint cover fuzz demo bench clean
 
 # bin/sidestep, a static binary that knows its version.
 build:
@@ -35,6 +35,12 @@ fuzz:
 
 demo: build
 	bin/sidestep demo
+
+# The daemon under load, against goals, in eleven minutes; as root, with nothing
+# else running. BENCHFLAGS=-short is a first look, -only G1,G4 a part of it.
+bench: build
+	go build -o bin/yardstick ./pkg/bench/yardstick
+	bin/yardstick $(BENCHFLAGS)
 
 clean:
 	rm -rf bin dist coverage.out .ci/bin

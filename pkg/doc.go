@@ -37,6 +37,8 @@
 //	    daemon/            the loop that feeds the engine and carries out its effects
 //	    lab/               backends that can be broken and mended, on loopback
 //	    cli/               one file per command
+//	    bench/             the daemon under load, beside a floor, against goals
+//	      yardstick/       the command of it
 //	providers/             the names in the config, and the adapters behind them
 //	  local/               a zone that sidestep serves itself
 //	  rfc2136/             any server that takes signed DNS updates

@@ -73,7 +73,9 @@ var rooms = map[string]allowed{
 		own:  "record check config control daemon lab observe provider",
 		mods: "github.com/rs/zerolog github.com/spf13/cobra",
 	},
-	"cmd/sidestep": {own: "cli providers"},
+	"pkg/bench":           {own: "record steer plan", mods: "golang.org/x/sys/unix"},
+	"pkg/bench/yardstick": {own: "bench"},
+	"cmd/sidestep":        {own: "cli providers"},
 
 	// providers
 	"providers":                     {own: "provider providers/local providers/rfc2136"},
