@@ -17,7 +17,8 @@
 //	    engine/            one event in, effects out; the only owner of state
 //	  edges: each does one kind of input or output, behind a small contract
 //	    clock/             boot time and wall time, with a fake for tests
-//	    probe/             one probe of one target over HTTP or TCP
+//	    probe/             one probe of one target over HTTP, TCP or ICMP
+//	      ping/            echo requests over one shared socket
 //	    schedule/          which target is due, and a bounded number of workers
 //	    provider/          what an adapter to a DNS provider promises
 //	      memory/          a provider in memory, the reference for all others

@@ -44,7 +44,8 @@ var rooms = map[string]allowed{
 	"pkg/engine": {own: "record check health steer plan", std: values},
 
 	// edges
-	"pkg/probe":                 {own: "check resolve", mods: "golang.org/x/net/http/httpguts golang.org/x/sys/unix"},
+	"pkg/probe":                 {own: "check resolve probe/ping", mods: "golang.org/x/net/http/httpguts golang.org/x/sys/unix"},
+	"pkg/probe/ping":            {mods: "golang.org/x/sys/unix"},
 	"pkg/schedule":              {own: "check clock"},
 	"pkg/provider":              {own: "record", mods: "golang.org/x/time/rate"},
 	"pkg/provider/memory":       {own: "record provider"},

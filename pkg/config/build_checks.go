@@ -34,7 +34,7 @@ func (b *builder) check(it, defaults *item) {
 	case it.has("tcp"):
 		spec.Kind, spec.TCP = check.KindTCP, b.tcp(it.at("tcp"))
 	case it.has("icmp"):
-		spec.Kind = check.KindICMP
+		spec.Kind, spec.ICMP = check.KindICMP, b.icmp(it.at("icmp"))
 	}
 	b.addCheck(it, spec)
 }
@@ -166,4 +166,15 @@ func (b *builder) tcp(it *item) *check.TCP {
 		b.warn(it.at("port").pos, it.at("port").path(), fmt.Sprintf("port %d is a web port: a server that answers nothing but errors still accepts connections", port), "use an http check")
 	}
 	return &check.TCP{Port: uint16(port)} // 1 to 65535 by the schema
+}
+
+func (b *builder) icmp(it *item) *check.ICMP {
+	if it.shape != mapping {
+		return nil
+	}
+	spec := &check.ICMP{Count: get[int](it.at("count")), MaxLoss: get[int](it.at("max_loss"))}
+	if spec.MaxLoss == 100 {
+		b.warn(it.at("max_loss").pos, it.at("max_loss").path(), "a loss of 100% would pass without a reply", "one reply is asked for all the same")
+	}
+	return spec
 }

@@ -39,7 +39,6 @@ var notBuilt = map[string]string{
 	"checks.NAME.tcp.cert":         "TLS in TCP checks",
 	"checks.NAME.tcp.key":          "TLS in TCP checks",
 	"checks.NAME.tcp.server_name":  "TLS in TCP checks",
-	"checks.NAME.icmp":             "ICMP checks",
 	"checks.NAME.cooldown":         "cooldown",
 	"checks.NAME.causes":           "verdicts by cause",
 	"checks.NAME.vantages":         "vantages",

@@ -171,6 +171,8 @@ func showCheck(spec *check.Spec) shown {
 		return append(shown{{"http", showHTTP(spec.HTTP)}}, s...)
 	case spec.TCP != nil:
 		return append(shown{{"tcp", shown{{"port", spec.TCP.Port}}}}, s...)
+	case spec.ICMP != nil:
+		return append(shown{{"icmp", shown{{"count", spec.ICMP.Count}, {"max_loss", fmt.Sprintf("%d%%", spec.ICMP.MaxLoss)}}}}, s...)
 	}
 	return s
 }

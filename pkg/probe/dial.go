@@ -38,18 +38,27 @@ func bindWithoutPort(_, _ string, conn syscall.RawConn) error {
 // connect opens the connection, to this address and in this family alone.
 func (a *attempt) connect() *failure {
 	a.phase = check.PhaseConnect
-	network, source := "tcp6", a.shared.source
+	network := "tcp6"
 	if a.remote.Addr().Is4() {
 		network = "tcp4"
 	}
-	if source.IsValid() && source.Is4() != a.remote.Addr().Is4() {
-		return unknown(a.phase, "connect from %s to %s: the two are of different families; give the check a source of the other one", source, a.remote.Addr())
+	if f := a.sameFamily(); f != nil {
+		return f
 	}
 	conn, err := a.shared.dialer.DialContext(a.ctx, network, a.remote.String())
 	if err != nil {
 		return a.failed(err)
 	}
 	a.conn = conn.(*net.TCPConn) // what the networks tcp4 and tcp6 give
+	return nil
+}
+
+// sameFamily sees to it that the source, if the check has one, can be used.
+func (a *attempt) sameFamily() *failure {
+	source := a.shared.source
+	if source.IsValid() && source.Is4() != a.remote.Addr().Is4() {
+		return unknown(a.phase, "connect from %s to %s: the two are of different families; give the check a source of the other one", source, a.remote.Addr())
+	}
 	return nil
 }
 
@@ -60,17 +69,5 @@ func (a *attempt) reset() {
 	_ = a.conn.Close()
 }
 
-// routed tells whether this machine knows a way to the address. Connecting a
-// UDP socket asks the routing table and sends nothing.
-func (a *attempt) routed() bool {
-	d := net.Dialer{}
-	if a.shared.source.IsValid() {
-		d.LocalAddr = &net.UDPAddr{IP: a.shared.source.AsSlice(), Zone: a.shared.source.Zone()}
-	}
-	conn, err := d.DialContext(a.ctx, "udp", a.remote.String())
-	if err != nil {
-		return false
-	}
-	_ = conn.Close()
-	return true
-}
+// routed tells whether this machine knows a way to the address.
+func (a *attempt) routed() bool { return a.wayOut().IsValid() }

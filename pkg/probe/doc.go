@@ -2,7 +2,7 @@
 //
 // Prober.Probe is a Func: it connects to one address, asks, reads, and gives
 // back a check.Result with the phase and the cause of what went wrong. HTTP/1.1
-// (with TLS for https) and TCP are built; a Spec of another kind is Unknown.
+// (with TLS for https), TCP and ICMP are built; a Spec of another kind is Unknown.
 //
 // # What a probe is
 //
@@ -12,6 +12,12 @@
 // come from the Spec. One deadline covers connect, TLS, send, headers and
 // body. The connection ends by a reset (SO_LINGER 0), so that a prober with
 // thousands of targets leaves no port in TIME_WAIT.
+//
+// A probe over ICMP has no connection: pkg/probe/ping sends its echo requests
+// over a shared socket and says when, and this package judges what came. It
+// passes when so many replies came that no more than max_loss percent of count
+// are lost, and never without one. Too few replies are assert/loss, none
+// connect/timeout, and none but an ICMP error connect/unreachable.
 //
 // # A name as target
 //
@@ -71,5 +77,6 @@
 // are secrets and are taken out of it first, should a server echo them.
 //
 // The package never decides whether a target is up, never logs a result, keeps
-// no goroutine. Results go to the daemon's inbox, and from there to pkg/health.
+// no goroutine for longer than a tenth of a second after a probe. Results go to
+// the daemon's inbox, and from there to pkg/health.
 package probe

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"sidestep/pkg/check"
+	"sidestep/pkg/probe/ping"
 	"sidestep/pkg/resolve"
 )
 
@@ -45,6 +46,7 @@ type Prober struct {
 	clock   Clock
 	options Options
 	shared  cache
+	pinger  ping.Pinger
 }
 
 // New makes a Prober whose results carry times of clock.
@@ -87,7 +89,7 @@ func (p *Prober) probeAddress(ctx context.Context, spec *check.Spec, address str
 // once there is one. A panic becomes an Unknown: one bad answer must not end
 // the probing of all others.
 func (p *Prober) attempt(ctx context.Context, spec *check.Spec, address string, source *string) (f *failure) {
-	a := attempt{phase: check.PhaseResolve}
+	a := attempt{phase: check.PhaseResolve, pinger: &p.pinger}
 	defer func() {
 		if cause := recover(); cause != nil {
 			p.options.Logger.Error("probe panicked", "check", spec.Name, "address", address, "stack", string(debug.Stack()))
@@ -119,11 +121,15 @@ type attempt struct {
 	shared *shared
 	remote netip.AddrPort
 	conn   *net.TCPConn
+	pinger *ping.Pinger
 	phase  check.Phase // what is being done now
 }
 
 // run connects, asks what there is to ask, and closes.
 func (a *attempt) run(source *string) *failure {
+	if a.shared.icmp != nil {
+		return a.ping(source)
+	}
 	if f := a.connect(); f != nil {
 		return f
 	}

@@ -39,10 +39,11 @@ func TestMain(m *testing.M) {
 
 // roles are what a child process can be.
 var roles = map[string]func(){
-	"bench-target":   serveBenchTarget,
-	"no-descriptors": probeWithoutDescriptors,
-	"no-network":     probeWithoutNetwork,
-	"no-roots":       probeWithoutRoots,
+	"bench-target":    serveBenchTarget,
+	"no-descriptors":  probeWithoutDescriptors,
+	"no-network":      probeWithoutNetwork,
+	"ping-no-network": pingWithoutNetwork,
+	"no-roots":        probeWithoutRoots,
 }
 
 // child prepares this test binary to play a role.
@@ -222,7 +223,7 @@ func TestNotProbedIsUnknown(t *testing.T) {
 		name, address, want, detail string
 		spec                        *check.Spec
 	}{
-		{"icmp", "127.0.0.1", "unknown resolve/local", "expected http or tcp", &check.Spec{Name: "ping", Kind: check.KindICMP}},
+		{"icmp", "127.0.0.1", "unknown resolve/local", "expected http, tcp or icmp", &check.Spec{Name: "ping", Kind: check.KindICMP}},
 		{"http without settings", "127.0.0.1", "unknown resolve/local", "with its settings", &check.Spec{Name: "x", Kind: check.KindHTTP}},
 		{"neither address nor name", "www..example", "unknown resolve/local", "expected a domain name", httpSpec(s.port())},
 		{"mapped address", "::ffff:127.0.0.1", "unknown resolve/local", "expected an IPv4 or IPv6 address", httpSpec(s.port())},

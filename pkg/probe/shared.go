@@ -37,6 +37,8 @@ type shared struct {
 	port    uint16
 	secrets *strings.Replacer // nil without request headers
 
+	icmp *check.ICMP // for ICMP only
+
 	// For HTTP only.
 	spec    *check.HTTP
 	tls     *tls.Config   // nil for plain HTTP
@@ -86,10 +88,13 @@ func prepare(spec *check.Spec, options Options) (*shared, error) {
 	case spec.Kind == check.KindTCP && spec.TCP != nil:
 		s.port = spec.TCP.Port
 		return s, nil
+	case spec.Kind == check.KindICMP && spec.ICMP != nil:
+		s.icmp = spec.ICMP
+		return s, nil
 	case spec.Kind == check.KindHTTP && spec.HTTP != nil:
 		return s, s.prepareHTTP(spec.HTTP, options)
 	}
-	return nil, fmt.Errorf("kind %q: expected http or tcp with its settings", spec.Kind)
+	return nil, fmt.Errorf("kind %q: expected http, tcp or icmp with its settings", spec.Kind)
 }
 
 func (s *shared) prepareHTTP(spec *check.HTTP, options Options) error {
