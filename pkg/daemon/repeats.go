@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"time"
 )
 
 // repeats logs an error once and counts it while it comes again, so that what
@@ -68,12 +69,19 @@ const longestNumber = 4
 func gistOf(text string) string {
 	var gist []string
 	for word := range strings.FieldsSeq(text) {
-		if len(word) > longestNumber && strings.ContainsAny(word, "0123456789") {
+		if len(word) > longestNumber && strings.ContainsAny(word, "0123456789") || isDuration(word) {
 			word = "#"
 		}
 		gist = append(gist, word)
 	}
 	return strings.Join(gist, " ")
+}
+
+// isDuration reports whether a word is a time that something took, such as 9ms.
+func isDuration(word string) bool {
+	word = strings.Trim(word, "(),;:")
+	_, err := time.ParseDuration(word)
+	return err == nil && word != "0"
 }
 
 func powerOfTwo(n int) bool { return n&(n-1) == 0 }

@@ -46,8 +46,9 @@ func TestGistLeavesOutWhatDiffersEachTime(t *testing.T) {
 		"dial tcp 192.0.2.1:53: connection refused": "dial tcp # connection refused",
 		"request 5f0c-11d2 at 2026-03-01T00:00:00Z": "request # at #",
 		"HTTP 403: code 1004":                       "HTTP 403: code 1004",
-		"two  spaces":                               "two spaces",
-		"":                                          "",
+		"no answer after 9ms, (2s) tries: 3 of 0":   "no answer after # # tries: 3 of 0",
+		"two  spaces": "two spaces",
+		"":            "",
 	} {
 		if got := gistOf(text); got != want {
 			t.Errorf("%q: got %q, want %q", text, got, want)

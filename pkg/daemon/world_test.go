@@ -68,7 +68,7 @@ func newWorld(t *testing.T, options memory.Options) *world {
 		config: &config.Config{
 			File:  "sidestep.yaml",
 			Node:  config.Node{Name: "mon-1"},
-			State: config.State{Dir: filepath.Join(t.TempDir(), "state"), MaxAge: 15 * time.Minute},
+			State: config.State{Dir: filepath.Join(memoryDir(t), "state"), MaxAge: 15 * time.Minute},
 			Leader: config.Leader{
 				Lock: config.LockFile,
 			},
@@ -85,6 +85,18 @@ func newWorld(t *testing.T, options memory.Options) *world {
 		Failback: steer.Failback{Hold: 5 * time.Minute},
 	}, a, b)
 	return w
+}
+
+// memoryDir is a temporary directory in memory where there is one: days of
+// virtual time are thousands of saves, each of which waits for the disk twice.
+func memoryDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "sidestep-test-") //nolint:usetesting // on purpose elsewhere
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
 }
 
 func (w *world) addZone(name record.Name, options memory.Options) *memory.Zone {
