@@ -29,17 +29,18 @@ type round struct {
 	orders   Orders
 	report   Report
 	snapshot *provider.Snapshot
-	current  plan.Plan            // against snapshot
-	calls    int                  // sent in this round
-	refused  map[record.Key]int   // by record set: refusals in a row
-	unclear  int                  // calls in a row whose outcome only the list could tell
-	aside    map[record.Key]error // record sets that this round gave up
+	current  plan.Plan             // against snapshot
+	calls    int                   // sent in this round
+	refused  map[record.Key]int    // by record set: refusals in a row
+	accepted map[record.Change]int // how often each change was sent and accepted
+	unclear  int                   // calls in a row whose outcome only the list could tell
+	aside    map[record.Key]error  // record sets that this round gave up
 }
 
 func (w *worker) round(ctx context.Context, work engine.Work, orders Orders) Report {
 	r := &round{
 		worker: w, work: work, orders: orders, report: Report{Zone: w.zone.Name},
-		refused: map[record.Key]int{}, aside: map[record.Key]error{},
+		refused: map[record.Key]int{}, accepted: map[record.Change]int{}, aside: map[record.Key]error{},
 	}
 	r.report.Err = r.run(ctx)
 	r.report.Final = r.current

@@ -18,6 +18,10 @@ const looseAfter = 3
 // giveUpAfter is how many refusals in a row one record set may have in a round.
 const giveUpAfter = 6
 
+// acceptedAfter is how often one round may send a change that is accepted each
+// time and not shown afterwards. A generic adapter needs two calls for a pause.
+const acceptedAfter = 3
+
 // unclearAfter is how many calls in a row may end without an answer, or at
 // another writer's stamp, before the round ends and a pause comes.
 const unclearAfter = 3
@@ -29,6 +33,10 @@ func (r *round) send(ctx context.Context, s plan.Set, next step) error {
 		return fmt.Errorf("reconcile zone %s: %d calls and still not in sync; the provider does not show what it accepted", r.zone.Name, r.calls-1)
 	}
 	changes := next.changes()
+	if err := r.notShown(changes); err != nil {
+		r.aside[s.Key()] = err
+		return nil
+	}
 	notes := r.getNotes()
 	id := r.note(notes, s.Key(), next)
 	err := r.deliver(ctx, s, next)
@@ -42,6 +50,18 @@ func (r *round) send(ctx context.Context, s plan.Set, next step) error {
 	return r.sort(s.Key(), err)
 }
 
+// notShown is the error of a change that would be sent once more although it was
+// accepted often enough; nil when none would.
+func (r *round) notShown(changes []plan.Change) error {
+	for _, c := range changes {
+		if n := r.accepted[c.Change]; n >= acceptedAfter {
+			return provider.Failf(provider.Retryable, "write "+c.Key.String(), "not-shown",
+				"the provider accepted %s %s %d times and does not show it; if its lists show the past, say for how long: lag on the zone", c.Action, c.Value, n)
+		}
+	}
+	return nil
+}
+
 // keepOutcome keeps what the next list may not show of a call. A call that was
 // given up may have been carried out as well.
 func (r *round) keepOutcome(changes []plan.Change, err error) {
@@ -53,6 +73,7 @@ func (r *round) keepOutcome(changes []plan.Change, err error) {
 		r.waited = false
 		for _, c := range changes {
 			r.unverified[c.Key] = true
+			r.accepted[c.Change]++
 		}
 	case !gateClosed(err) && provider.ClassOf(err) == provider.Ambiguous:
 		r.doubt.wrote(now, changes)

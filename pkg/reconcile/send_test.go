@@ -347,7 +347,7 @@ func TestProviderThatNeverShowsWhatItAcceptedEndsTheRound(t *testing.T) {
 		if report.Err == nil || !strings.Contains(report.Err.Error(), "does not show") {
 			t.Errorf("got %v", report.Err)
 		}
-		if n := len(s.sent()); n > spareCalls+2*callsPerChange {
+		if n := len(s.sent()); n != acceptedAfter {
 			t.Errorf("%d calls", n)
 		}
 	})
