@@ -93,17 +93,6 @@ func statusRange() *kind {
 	}}
 }
 
-// showStatus writes a range as statusRange reads it.
-func showStatus(r check.StatusRange) string {
-	switch {
-	case r.Low == r.High:
-		return strconv.Itoa(r.Low)
-	case r.Low%100 == 0 && r.High == r.Low+99:
-		return strconv.Itoa(r.Low/100) + "xx"
-	}
-	return strconv.Itoa(r.Low) + "-" + strconv.Itoa(r.High)
-}
-
 var headerToken = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
 
 // ownHeaders are set by the probe itself, or would break its framing.

@@ -15,8 +15,8 @@ import (
 )
 
 // Show is the effective config as YAML, every default written out, every secret
-// masked. Load takes it again and makes an equal Config, apart from secrets,
-// positions and warnings.
+// masked, and the query of every URL, which may hold one. Load takes it again
+// and makes an equal Config, apart from these, positions and warnings.
 func (c *Config) Show() []byte {
 	var out bytes.Buffer
 	encoder := yaml.NewEncoder(&out)
@@ -180,10 +180,10 @@ func showCheck(spec *check.Spec) shown {
 func showHTTP(h *check.HTTP) shown {
 	var status []string
 	for _, r := range h.Status {
-		status = append(status, showStatus(r))
+		status = append(status, r.String())
 	}
 	s := shown{
-		{"url", h.Scheme + "://" + h.Authority + h.Path},
+		{"url", h.URL()},
 		{"status", status},
 		{"method", h.Method},
 	}
