@@ -121,8 +121,8 @@ var shapes = map[string]shape{
 		"journal": object{"since": moment{}, "error": empty{text{}}},
 	},
 	"check": object{"results": list{object{
-		"target": text{}, "check": text{}, "address": text{}, "source": empty{text{}},
-		"result": word{"pass", "fail", "unknown"}, "phase": empty{text{}}, "cause": empty{text{}}, "detail": empty{text{}},
+		"target": text{}, "check": text{}, "address": text{}, "source": empty{text{}}, "asserted": text{},
+		"result": word{"pass", "fail", "unknown"}, "share": empty{word{"remote", "local"}}, "phase": empty{text{}}, "cause": empty{text{}}, "detail": empty{text{}},
 		"latency_ms": number{},
 	}}},
 	"validate": object{

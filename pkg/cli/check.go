@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -24,9 +25,11 @@ one everything is probed. One probe says nothing of a verdict, which takes fall
 or rise results in a row: see status for those.
 
 A result is pass, fail, or unknown when the fault is on this machine: no route,
-no permission, no free socket. The phase says where a probe failed, the cause
-why, and for our own faults the detail says what to do. An unknown result is no
-failure: it counts neither way.
+no permission, no free socket, no resolver. The phase says where a probe failed,
+the cause why, and for our own faults the detail says what to do. An unknown
+result is no failure: it counts neither way. FROM is the address that the probe
+left from. A target that is a name is probed at each of its addresses: one pass
+is a pass, and it fails when all fail.
 
 Exit codes: 0 the probes were made, whatever they found, 1 with --fail when one
 failed, or another failure, 2 usage or config.`,
@@ -65,7 +68,7 @@ func (a *app) check(ctx context.Context, names []string, fail bool) error {
 	}
 	answer := control.Check{Results: []control.CheckResult{}}
 	for _, r := range results {
-		answer.Results = append(answer.Results, checkResult(r))
+		answer.Results = append(answer.Results, checkResult(r, cfg.Checks[r.Target.Check]))
 	}
 	if fail && count(answer.Results, check.Fail) > 0 {
 		a.exit = control.ExitFailure
@@ -77,28 +80,57 @@ func (a *app) check(ctx context.Context, names []string, fail bool) error {
 	return nil
 }
 
-func checkResult(r check.Result) control.CheckResult {
+func checkResult(r check.Result, spec *check.Spec) control.CheckResult {
 	return control.CheckResult{
-		Target: r.Target.ID(), Check: r.Target.Check, Address: r.Target.Address, Source: r.Source,
-		Result: string(r.Outcome), Phase: string(r.Phase), Cause: string(r.Cause), Detail: r.Detail,
+		Target: r.Target.ID(), Check: r.Target.Check, Address: r.Target.Address, Source: r.Source, Asserted: spec.Asserted(),
+		Result: string(r.Outcome), Share: share[r.Outcome], Phase: string(r.Phase), Cause: string(r.Cause), Detail: r.Detail,
 		LatencyMS: float64(r.Latency().Round(time.Microsecond)) / float64(time.Millisecond),
 	}
 }
 
+// share is whose fault an outcome is.
+var share = map[check.Outcome]string{check.Fail: "remote", check.Unknown: "local"}
+
+// printCheck prints what each check asserts once, then a line for each target,
+// which grep can find, then the sum.
 func (a *app) printCheck(answer control.Check) {
+	checks := [][]string{{"CHECK", "ASSERTS"}}
 	rows := [][]string{{"TARGET", "RESULT", "PHASE/CAUSE", "TIME", "FROM", "DETAIL"}}
 	for _, r := range answer.Results {
+		if checks[len(checks)-1][0] != r.Check { // results come by check
+			checks = append(checks, []string{r.Check, r.Asserted})
+		}
 		where := ""
 		if r.Phase != "" {
 			where = r.Phase + "/" + r.Cause
 		}
 		rows = append(rows, []string{r.Target, r.Result, where, fmt.Sprintf("%.1fms", r.LatencyMS), r.Source, r.Detail})
 	}
+	a.table(checks)
+	fmt.Fprintln(a.io.Out)
 	a.table(rows)
-	if n := count(answer.Results, check.Unknown); n > 0 {
-		a.complain(fmt.Sprintf("%d of %d results are unknown: the fault is on this machine and counts neither way; DETAIL says what to do",
-			n, len(answer.Results)))
+	fmt.Fprintf(a.io.Out, "\n%s\n", checkSum(answer.Results))
+	if count(answer.Results, check.Unknown) > 0 {
+		a.complain("unknown results count neither way; DETAIL says what to do on this machine")
 	}
+}
+
+// checkSum adds the results up, and says whose fault they are.
+func checkSum(results []control.CheckResult) string {
+	var parts []string
+	add := func(n int, words string) {
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, words))
+		}
+	}
+	failed, whose := count(results, check.Fail), "the targets' fault"
+	if failed == 1 {
+		whose = "the target's fault"
+	}
+	add(count(results, check.Pass), "pass")
+	add(failed, "fail ("+whose+")")
+	add(count(results, check.Unknown), "unknown (this machine's fault)")
+	return plural(len(results), "target", "targets") + ": " + strings.Join(parts, ", ")
 }
 
 func count(results []control.CheckResult, outcome check.Outcome) int {

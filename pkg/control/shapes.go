@@ -217,7 +217,9 @@ type CheckResult struct {
 	Check     string  `json:"check"`
 	Address   string  `json:"address"`
 	Source    string  `json:"source"`
-	Result    string  `json:"result"` // pass, fail, unknown
+	Asserted  string  `json:"asserted"` // in words: what was asked and expected
+	Result    string  `json:"result"`   // pass, fail, unknown
+	Share     string  `json:"share"`    // whose fault it was: the target's (remote), this machine's (local); empty for a pass
 	Phase     string  `json:"phase"`
 	Cause     string  `json:"cause"`
 	Detail    string  `json:"detail"`
