@@ -132,7 +132,7 @@ var shapes = map[string]shape{
 			"records": number{}, "words": text{}, "error": empty{text{}},
 		}},
 	},
-	"approve": object{"approved": text{}},
+	"approve": object{"approved": text{}, "idle": empty{text{}}},
 	"version": object{"version": text{}, "go": text{}, "system": text{}},
 }
 

@@ -25,11 +25,14 @@ TARGET says to what:
   ZONE      with --plan CHECKSUM: the plan that max_changes stopped, once
   all       resuming again after a corrupt state, when overrides may be lost
 
-What waits, and for what, is in status and in plan. Without a daemon on this
-machine the word is written to its state directory, under its lock.
+What waits, and for what, is in status and in plan. A yes to the first plan may
+be said before there is one: it is kept, and the answer says that nothing waits.
+Without a daemon on this machine the word is written to its state directory,
+under its lock.
 
-Exit codes: 0 approved, 2 nothing of that name waits, or usage or config, 4 the
-lock is held, 5 provider or network error, 1 other failure.`,
+Exit codes: 0 approved, 2 no such NAME, ADDRESS or ZONE, another plan than
+CHECKSUM, or usage or config, 4 the lock is held, 5 provider or network error,
+1 other failure.`,
 		Example: `  sidestep approve www.example.com
   sidestep approve example.com --plan 3f2a9c01b7de`,
 		Args: arguments(1, 1, "TARGET"),
@@ -48,34 +51,37 @@ lock is held, 5 provider or network error, 1 other failure.`,
 func (a *app) approve(ctx context.Context, request control.ApproveRequest) error {
 	client, err := a.dial(ctx)
 	next := "the daemon goes on with it now"
+	var answer control.Approval
 	switch {
 	case err == nil:
-		err = client.Approve(ctx, request)
+		answer, err = client.Approve(ctx, request)
 	case errors.Is(err, control.ErrNoDaemon):
 		next = "no daemon runs here; to write it now: sidestep reconcile"
-		err = a.approveOnce(ctx, request)
+		answer, err = a.approveOnce(ctx, request)
 	}
 	if err != nil {
 		return orInterrupted(ctx, err, "nothing was approved")
 	}
 	if a.json {
-		return a.printJSON(struct {
-			Approved string `json:"approved"`
-		}{request.Target})
+		return a.printJSON(answer)
+	}
+	if answer.Idle != "" {
+		fmt.Fprintln(a.io.Out, answer.Idle)
+		return nil
 	}
 	fmt.Fprintf(a.io.Out, "approved: %s; %s\n", request.Target, next)
 	return nil
 }
 
 // approveOnce writes the word into the state directory.
-func (a *app) approveOnce(ctx context.Context, request control.ApproveRequest) error {
+func (a *app) approveOnce(ctx context.Context, request control.ApproveRequest) (control.Approval, error) {
 	cfg, err := a.load()
 	if err != nil {
-		return err
+		return control.Approval{}, err
 	}
 	d, err := a.oneShot(cfg, true)
 	if err != nil {
-		return err
+		return control.Approval{}, err
 	}
 	defer a.progressDone()
 	return d.ApproveOnce(ctx, request, control.Self(), a.progress)

@@ -77,10 +77,12 @@ func (c *Client) Reconcile(ctx context.Context, request PlanRequest) (Plan, erro
 }
 
 // Approve says yes.
-func (c *Client) Approve(ctx context.Context, request ApproveRequest) error {
+func (c *Client) Approve(ctx context.Context, request ApproveRequest) (Approval, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, answerWithin, errSilent)
 	defer cancel()
-	return c.call(ctx, http.MethodPost, "/api/v1/approve", request, &struct{}{})
+	var answer Approval
+	err := c.call(ctx, http.MethodPost, "/api/v1/approve", request, &answer)
+	return answer, err
 }
 
 // errSilent is the cause when the daemon took too long.

@@ -26,7 +26,7 @@ type backend struct {
 	status  func(context.Context, string) (control.Status, error)
 	explain func(context.Context, control.ExplainRequest) (control.Explanation, error)
 	plan    func(context.Context, control.PlanRequest) (control.Plan, error)
-	approve func(context.Context, control.ApproveRequest, string) error
+	approve func(context.Context, control.ApproveRequest, string) (control.Approval, error)
 }
 
 func (b backend) Status(ctx context.Context, name string) (control.Status, error) {
@@ -49,7 +49,7 @@ func (b backend) Reconcile(ctx context.Context, r control.PlanRequest) (control.
 	return p, err
 }
 
-func (b backend) Approve(ctx context.Context, r control.ApproveRequest, by string) error {
+func (b backend) Approve(ctx context.Context, r control.ApproveRequest, by string) (control.Approval, error) {
 	return b.approve(ctx, r, by)
 }
 
@@ -136,11 +136,11 @@ func TestEveryRequestGoesThere(t *testing.T) {
 			}
 			return plan, nil
 		},
-		approve: func(_ context.Context, got control.ApproveRequest, by string) error {
+		approve: func(_ context.Context, got control.ApproveRequest, by string) (control.Approval, error) {
 			if want := (control.ApproveRequest{Target: "www & co", Plan: "abc"}); got != want || by != me(t) {
-				return fmt.Errorf("got %+v by %s", got, by)
+				return control.Approval{}, fmt.Errorf("got %+v by %s", got, by)
 			}
-			return nil
+			return control.Approval{Approved: got.Target, Idle: "nothing waits"}, nil
 		},
 	})
 	client := dial(t, path)
@@ -163,24 +163,24 @@ func TestEveryRequestGoesThere(t *testing.T) {
 			t.Errorf("%s: %v\n%s", what, err, diff)
 		}
 	}
-	if err := client.Approve(t.Context(), control.ApproveRequest{Target: "www & co", Plan: "abc"}); err != nil {
-		t.Errorf("approve: %v", err)
+	if got, err := client.Approve(t.Context(), control.ApproveRequest{Target: "www & co", Plan: "abc"}); err != nil || got.Approved != "www & co" || got.Idle != "nothing waits" {
+		t.Errorf("approve: %+v, %v", got, err)
 	}
 }
 
 func TestWhoAskedIsReadFromTheSocket(t *testing.T) {
 	path := socketPath(t)
 	asked := make(chan string, 1)
-	serve(t, path, backend{approve: func(_ context.Context, _ control.ApproveRequest, by string) error {
+	serve(t, path, backend{approve: func(_ context.Context, _ control.ApproveRequest, by string) (control.Approval, error) {
 		asked <- by
-		return nil
+		return control.Approval{}, nil
 	}})
 	// A client that claims to be somebody else has nowhere to say so.
 	status, text := raw(t, path, http.MethodPost, "/api/v1/approve", `{"target":"www","by":"root"}`)
 	if status != http.StatusBadRequest || !strings.Contains(text, "unknown field") {
 		t.Errorf("a request with a name of its own was answered with %d %s", status, text)
 	}
-	if err := dial(t, path).Approve(t.Context(), control.ApproveRequest{Target: "www"}); err != nil {
+	if _, err := dial(t, path).Approve(t.Context(), control.ApproveRequest{Target: "www"}); err != nil {
 		t.Fatal(err)
 	}
 	if by := <-asked; by != me(t) {

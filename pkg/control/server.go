@@ -27,7 +27,7 @@ type Backend interface {
 	// Reconcile plans, writes and verifies now.
 	Reconcile(ctx context.Context, request PlanRequest) (Plan, error)
 	// Approve takes a person's yes; by is who said it.
-	Approve(ctx context.Context, request ApproveRequest, by string) error
+	Approve(ctx context.Context, request ApproveRequest, by string) (Approval, error)
 }
 
 // maxRequest bounds a request's body.
@@ -153,7 +153,7 @@ func routes(b Backend) http.Handler {
 	})
 	mux.HandleFunc("POST /api/v1/approve", func(w http.ResponseWriter, r *http.Request) {
 		if request, ok := decode[ApproveRequest](w, r); ok {
-			reply(w)(struct{}{}, b.Approve(r.Context(), request, peer(r.Context())))
+			reply(w)(b.Approve(r.Context(), request, peer(r.Context())))
 		}
 	})
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {

@@ -240,6 +240,12 @@ type ApproveRequest struct {
 	Plan   string `json:"plan,omitempty"`
 }
 
+// Approval is the answer to a person's yes.
+type Approval struct {
+	Approved string `json:"approved"` // the target
+	Idle     string `json:"idle"`     // why nothing changes by it now, in words; empty when something waited
+}
+
 // The exit codes of the product. Of several zones the first of 1, 5, 3, 4, 6,
 // 10, 0 that occurred is the command's.
 const (

@@ -174,7 +174,7 @@ func TestExplainWhatWaits(t *testing.T) {
 		if _, r := d.why(); len(r.Blocked) != 1 || r.Blocked[0].Guard != "adopt" || len(r.Pending) > 0 {
 			t.Errorf("blocked: %+v, pending: %+v", r.Blocked, r.Pending)
 		}
-		if err := d.Approve(t.Context(), control.ApproveRequest{Target: "www"}, "ann"); err != nil {
+		if _, err := d.Approve(t.Context(), control.ApproveRequest{Target: "www"}, "ann"); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(settled)

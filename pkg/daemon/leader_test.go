@@ -40,7 +40,7 @@ func TestShadowLeavesNoTrace(t *testing.T) {
 		if err != nil || len(plan.Zones[0].Changes) != 2 {
 			t.Errorf("plan: %+v (%v)", plan, err)
 		}
-		err = d.Approve(t.Context(), control.ApproveRequest{Target: "www.example.com"}, "ops")
+		_, err = d.Approve(t.Context(), control.ApproveRequest{Target: "www.example.com"}, "ops")
 		if control.ExitOf(err) != control.ExitNotLeader {
 			t.Errorf("approve: %v", err)
 		}
@@ -65,10 +65,10 @@ func TestStandbyTakesOver(t *testing.T) {
 		if s.Leader.State != "standby" || !strings.HasPrefix(s.Leader.Holder, "mon-1 (process") {
 			t.Errorf("the standby says %+v", s.Leader)
 		}
-		if err := standby.Approve(t.Context(), control.ApproveRequest{Target: "www.example.com"}, "ops"); control.ExitOf(err) != control.ExitNotLeader {
+		if _, err := standby.Approve(t.Context(), control.ApproveRequest{Target: "www.example.com"}, "ops"); control.ExitOf(err) != control.ExitNotLeader {
 			t.Errorf("the standby approves: %v", err)
 		}
-		if err := first.Approve(t.Context(), control.ApproveRequest{Target: "www.example.com"}, "ops"); err != nil {
+		if _, err := first.Approve(t.Context(), control.ApproveRequest{Target: "www.example.com"}, "ops"); err != nil {
 			t.Fatal(err)
 		}
 		before := w.files(w.config.State.Dir)

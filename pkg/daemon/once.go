@@ -46,16 +46,20 @@ func (d *Daemon) Once(ctx context.Context, request control.PlanRequest, progress
 
 // ApproveOnce takes a person's yes where no daemon runs, and writes it into the
 // state directory under the lock.
-func (d *Daemon) ApproveOnce(ctx context.Context, request control.ApproveRequest, by string, progress Progress) error {
-	return d.session(ctx, progress, func(ctx context.Context) error {
+func (d *Daemon) ApproveOnce(ctx context.Context, request control.ApproveRequest, by string, progress Progress) (control.Approval, error) {
+	var answer control.Approval
+	err := d.session(ctx, progress, func(ctx context.Context) error {
 		if request.Plan != "" {
 			d.rounds(ctx, nil)
 		}
 		if err := d.lookAll(ctx); err != nil {
 			return err
 		}
-		return d.Approve(ctx, request, by)
+		var err error
+		answer, err = d.Approve(ctx, request, by)
+		return err
 	})
+	return answer, err
 }
 
 // lookAll lists every zone and shows the engine what is there.

@@ -276,7 +276,8 @@ func TestApproveOnce(t *testing.T) {
 		w.config.Records[0].AskFirst = true
 		approve := func(request control.ApproveRequest) error {
 			d, progress, _ := w.once(true)
-			return d.ApproveOnce(t.Context(), request, "ops", progress)
+			_, err := d.ApproveOnce(t.Context(), request, "ops", progress)
+			return err
 		}
 		if err := approve(control.ApproveRequest{Target: "nosuch"}); control.ExitOf(err) != control.ExitUsage {
 			t.Errorf("nothing of that name: %v", err)
@@ -310,7 +311,7 @@ func TestApprovePlanOnce(t *testing.T) {
 		}
 		for sum, exit := range map[string]int{"0123456789ab": control.ExitUsage, plan.Zones[0].Checksum: control.ExitDone} {
 			d, progress, _ := w.once(true)
-			err := d.ApproveOnce(t.Context(), control.ApproveRequest{Target: "example.com", Plan: sum}, "ops", progress)
+			_, err := d.ApproveOnce(t.Context(), control.ApproveRequest{Target: "example.com", Plan: sum}, "ops", progress)
 			if control.ExitOf(err) != exit {
 				t.Errorf("plan %s: %v", sum, err)
 			}

@@ -68,32 +68,33 @@ func (d *Daemon) work(
 
 // Approve takes a person's yes. One that cannot be stored is refused: it would
 // be forgotten by a restart, without a word.
-func (d *Daemon) Approve(_ context.Context, request control.ApproveRequest, by string) error {
+func (d *Daemon) Approve(_ context.Context, request control.ApproveRequest, by string) (control.Approval, error) {
+	var answer control.Approval
 	err := errStopped
-	d.ask(func(*engine.Engine) { err = d.approve(request, by) })
-	return err
+	d.ask(func(*engine.Engine) { answer, err = d.approve(request, by) })
+	return answer, err
 }
 
 // approve belongs to the loop. Whether anything can be stored is tried before.
-func (d *Daemon) approve(request control.ApproveRequest, by string) error {
+func (d *Daemon) approve(request control.ApproveRequest, by string) (control.Approval, error) {
 	if !d.leader.leads() {
 		status := d.leader.status(d.now())
-		return &control.Error{
+		return control.Approval{}, &control.Error{
 			Message: fmt.Sprintf("approve %q: this node is not the leader and stores nothing: %s", request.Target, status.Detail),
 			Hint:    "say it to the leader", Exit: control.ExitNotLeader,
 		}
 	}
 	if err := d.save(); err != nil {
-		return unstored(request, "refused, because it could not be stored", err)
+		return control.Approval{}, unstored(request, "refused, because it could not be stored", err)
 	}
 	effects := d.step(engine.Approve{Target: d.approveTarget(request.Target), Plan: request.Plan, By: by})
 	if effects.Err != nil {
-		return &control.Error{Message: effects.Err.Error(), Hint: "what waits: sidestep status", Exit: control.ExitUsage}
+		return control.Approval{}, &control.Error{Message: effects.Err.Error(), Hint: "what waits: sidestep status", Exit: control.ExitUsage}
 	}
 	if d.unsaved != nil {
-		return unstored(request, "it holds until a restart, because it could not be stored", d.unsaved)
+		return control.Approval{}, unstored(request, "it holds until a restart, because it could not be stored", d.unsaved)
 	}
-	return nil
+	return control.Approval{Approved: request.Target, Idle: effects.Idle}, nil
 }
 
 func unstored(request control.ApproveRequest, what string, err error) error {

@@ -79,7 +79,7 @@ func TestDaemonOnItsSocket(t *testing.T) {
 	if _, err := client.Plan(t.Context(), control.PlanRequest{Zones: []string{"nosuch."}}); control.ExitOf(err) != control.ExitUsage {
 		t.Errorf("a zone that is not there: %v", err)
 	}
-	if err := client.Approve(t.Context(), control.ApproveRequest{Target: "all"}); err != nil {
+	if _, err := client.Approve(t.Context(), control.ApproveRequest{Target: "all"}); err != nil {
 		t.Error(err)
 	}
 	d.end()
@@ -225,7 +225,7 @@ func TestRequestsAfterTheEnd(t *testing.T) {
 		_, statusErr := d.Status(t.Context(), "")
 		_, planErr := d.Plan(t.Context(), control.PlanRequest{})
 		_, reconcileErr := d.Reconcile(t.Context(), control.PlanRequest{})
-		approveErr := d.Approve(t.Context(), control.ApproveRequest{Target: "www"}, "ops")
+		_, approveErr := d.Approve(t.Context(), control.ApproveRequest{Target: "www"}, "ops")
 		for _, err := range []error{statusErr, planErr, reconcileErr, approveErr} {
 			if !errors.Is(err, errStopped) {
 				t.Errorf("got %v", err)

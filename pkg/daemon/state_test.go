@@ -227,7 +227,7 @@ func startOn(t *testing.T, content func(*world) string) {
 		refusesToWriteOver(t, d, state, bad)
 		return
 	}
-	if err := d.Approve(t.Context(), control.ApproveRequest{Target: "all"}, "ops"); err != nil {
+	if _, err := d.Approve(t.Context(), control.ApproveRequest{Target: "all"}, "ops"); err != nil {
 		t.Fatal(err)
 	}
 	time.Sleep(settled)
@@ -238,7 +238,7 @@ func startOn(t *testing.T, content func(*world) string) {
 // stored and is refused.
 func refusesToWriteOver(t *testing.T, d *running, state, bad string) {
 	t.Helper()
-	if err := d.Approve(t.Context(), control.ApproveRequest{Target: "all"}, "ops"); err == nil || !strings.Contains(err.Error(), "newer version") {
+	if _, err := d.Approve(t.Context(), control.ApproveRequest{Target: "all"}, "ops"); err == nil || !strings.Contains(err.Error(), "newer version") {
 		t.Errorf("approved what cannot be stored: %v", err)
 	}
 	if content, err := os.ReadFile(state); err != nil || string(content) != bad {
@@ -297,7 +297,7 @@ func TestCase31DiskThatFailsStopsNoFailover(t *testing.T) {
 		if n := d.status().Notices; len(n) != 1 || !strings.Contains(n[0], "cannot be saved") {
 			t.Errorf("status says %v", n)
 		}
-		if err := d.Approve(t.Context(), control.ApproveRequest{Target: "www.example.com"}, "ops"); err == nil || !strings.Contains(err.Error(), "could not be stored") {
+		if _, err := d.Approve(t.Context(), control.ApproveRequest{Target: "www.example.com"}, "ops"); err == nil || !strings.Contains(err.Error(), "could not be stored") {
 			t.Errorf("approved what cannot be stored: %v", err)
 		}
 		for _, name := range []string{"state.json", "journal.jsonl", "notes.json"} {
@@ -336,7 +336,7 @@ func TestCase31LeaderWithoutADirectory(t *testing.T) {
 		if n := r.status().Notices; len(n) != 1 || !strings.Contains(n[0], "cannot be saved") {
 			t.Errorf("status says %v", n)
 		}
-		if err := r.Approve(t.Context(), control.ApproveRequest{Target: "www"}, "ops"); err == nil || !strings.Contains(err.Error(), "could not be stored") {
+		if _, err := r.Approve(t.Context(), control.ApproveRequest{Target: "www"}, "ops"); err == nil || !strings.Contains(err.Error(), "could not be stored") {
 			t.Errorf("approved what cannot be stored: %v", err)
 		}
 		r.end()

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"sidestep/pkg/plan"
 	"sidestep/pkg/record"
 )
 
@@ -16,7 +17,7 @@ func (e *Engine) approve(ev Approve) {
 	case ev.Plan != "":
 		err = e.approvePlan(ev)
 	case ev.Target == "all":
-		e.lost = false
+		e.approveAll()
 	case e.approveName(ev.Target), e.approveValue(ev.Target):
 	default:
 		err = fmt.Errorf("approve %q: no record set has that name, and nobody paused a value that is called so", ev.Target)
@@ -32,6 +33,14 @@ func (e *Engine) approve(ev Approve) {
 	e.tell(Entry{Kind: "guard", Target: ev.Target, By: ev.By, Detail: "approved"})
 }
 
+// approveAll says that overrides which may have been lost are not missed.
+func (e *Engine) approveAll() {
+	if !e.lost {
+		e.effects.Idle = "nothing waits for approve all: no saved state was lost"
+	}
+	e.lost = false
+}
+
 // approvePlan lets a plan that max_changes stopped through once.
 func (e *Engine) approvePlan(ev Approve) error {
 	name, err := record.ParseName(ev.Target)
@@ -42,6 +51,9 @@ func (e *Engine) approvePlan(ev Approve) error {
 	e.refresh(z)
 	if sum := z.plan.Checksum(); sum != ev.Plan {
 		return fmt.Errorf("approve zone %s: the plan is %s now, not %s; look at it again: sidestep plan", name, sum, ev.Plan)
+	}
+	if !z.plan.Stopped(plan.GuardMaxChanges, record.Key{Zone: name}) {
+		e.effects.Idle = fmt.Sprintf("max_changes does not stop plan %s of %s; your yes to it is kept", ev.Plan, name)
 	}
 	z.approved = ev.Plan
 	return nil
@@ -54,13 +66,18 @@ func (e *Engine) approveName(target string) bool {
 	if err != nil {
 		return false
 	}
-	matched := false
+	var matched []*set
 	for _, s := range e.sets {
-		if s.spec.Key.Name != name {
-			continue
+		if s.spec.Key.Name == name {
+			e.refresh(s.zone)
+			matched = append(matched, s)
 		}
-		e.refresh(s.zone)
-		matched, s.adopted = true, true
+	}
+	if len(matched) > 0 {
+		e.effects.Idle = idle(name, matched)
+	}
+	for _, s := range matched {
+		s.adopted = true
 		if _, claimed := s.zone.seen.Owners[name]; claimed {
 			s.owned = true
 		}
@@ -68,7 +85,37 @@ func (e *Engine) approveName(target string) bool {
 			s.failback = true
 		}
 	}
-	return matched
+	return len(matched) > 0
+}
+
+// idle says that nothing at a name waits for a yes, and what becomes of it; it
+// is empty where something waits, or may wait because it was not planned yet.
+func idle(name record.Name, sets []*set) string {
+	kept := false
+	for _, s := range sets {
+		if s.waits() {
+			return ""
+		}
+		kept = kept || s.spec.AskFirst && !s.adopted
+	}
+	if kept {
+		return fmt.Sprintf("nothing waits for approval at %s; your yes to its first plan is kept", name)
+	}
+	return fmt.Sprintf("nothing waits for approval at %s, and nothing has changed", name)
+}
+
+// waits reports whether anything of the record set waits for a person, as far
+// as that is known.
+func (s *set) waits() bool {
+	_, claimed := s.zone.seen.Owners[s.spec.Key.Name]
+	p, planned := s.zone.plan.Find(s.spec.Key)
+	switch {
+	case claimed && !s.owned:
+		return true
+	case !planned:
+		return s.spec.AskFirst && !s.adopted || s.spec.Failback.Manual
+	}
+	return p.Wanted.Waiting != "" && !s.failback || s.zone.plan.Stopped(plan.GuardAdopt, s.spec.Key)
 }
 
 // approveValue says yes to resuming a value that somebody else paused.

@@ -78,6 +78,7 @@ type Effects struct {
 	Work    []Work        // zones to be brought to the wanted state; the newest replaces an older one
 	Next    time.Duration // boot time of the next Tick that matters; 0 when there is none
 	Err     error         // the event asked for something that does not exist
+	Idle    string        // why an approval changes nothing now, in words; empty when something waited for it
 }
 
 // Entry is one line of the journal. Target is a target's id, a record set or a

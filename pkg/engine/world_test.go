@@ -79,6 +79,9 @@ func (w *world) step(event engine.Event) {
 	if effects.Err != nil {
 		w.say("error %s", hideSum(effects.Err.Error()))
 	}
+	if effects.Idle != "" {
+		w.say("idle %s", hideSum(effects.Idle))
+	}
 	for _, e := range effects.Journal {
 		w.say("%s", entryText(e))
 	}

@@ -103,6 +103,11 @@ func (p Plan) Pending() bool {
 	return slices.ContainsFunc(p.Sets, func(s Set) bool { return len(s.Open()) > 0 })
 }
 
+// Stopped reports whether a guard refuses something under a key.
+func (p Plan) Stopped(guard string, key record.Key) bool {
+	return slices.ContainsFunc(p.Blocked, func(b Blocked) bool { return b.Guard == guard && b.Key == key })
+}
+
 // Checksum names the plan by its changes: two plans with one checksum change
 // the same values in the same way. It is 12 hexadecimal digits; a plan without
 // changes has one too. Reasons and guards leave no trace in it.
