@@ -11,8 +11,8 @@ import (
 func (p Plan) String() string { return strings.Join(p.Lines(), "\n") + "\n" }
 
 // Lines is the plan for people: a heading, a line for each change, one for each
-// refusal of a guard, one for what waits for a person, and one for each value
-// that is steered no longer.
+// refusal of a guard, one for each record set of which nothing is usable, one for
+// what waits for a person, and one for each value that is steered no longer.
 func (p Plan) Lines() []string {
 	if p.InSync() {
 		return append([]string{fmt.Sprintf("zone %s: in sync, nothing to change", p.Zone)}, p.rest()...)
@@ -28,12 +28,24 @@ func (p Plan) Lines() []string {
 	return append(lines, p.rest()...)
 }
 
-// rest is what a plan shows and does not change: what waits for a person, and
-// what is steered no longer.
+// rest is what a plan shows and does not change: where nothing is usable, what
+// waits for a person, and what is steered no longer.
 func (p Plan) rest() []string {
-	lines := p.waits()
+	lines := append(p.allDown(), p.waits()...)
 	for _, l := range p.Left {
 		lines = append(lines, "  "+l.String())
+	}
+	return lines
+}
+
+// allDown is a line for each record set of which nothing is usable: in sync does
+// not mean that all is well.
+func (p Plan) allDown() []string {
+	var lines []string
+	for _, s := range p.Sets {
+		if s.Wanted.AllDown {
+			lines = append(lines, fmt.Sprintf("  %s: %s", s.Key(), s.Wanted.Reason))
+		}
 	}
 	return lines
 }

@@ -38,6 +38,20 @@ func TestLines(t *testing.T) {
 	}
 }
 
+// In sync does not mean that all is well: a record set of which nothing is usable
+// is named, with what is done about it.
+func TestLinesWhereNothingIsUsable(t *testing.T) {
+	web, api := spec("www", 2), spec("api", 1)
+	z := zone(seen(web.Key, "192.0.2.1 live", "192.0.2.2 paused"), seen(api.Key, "192.0.2.1 live"))
+	got := diff(z, judge(web, "NN"), judge(api, "Y")).String()
+	want := `zone example.com.: in sync, nothing to change
+  www.example.com. A: nothing is usable: the last live set is kept
+`
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
 func TestLinesInSync(t *testing.T) {
 	s := spec("www", 1)
 	p := diff(zone(seen(s.Key, "192.0.2.1 live")), judge(s, "Y"))

@@ -208,6 +208,7 @@ func ordinal(n int) string {
 
 // allDown is what is done when nothing can carry the name.
 func (d *decision) allDown() {
+	d.wanted.AllDown = true
 	done := false
 	switch d.in.Spec.OnAllDown {
 	case Fallback:

@@ -119,6 +119,9 @@ func TestDecide(t *testing.T) {
 				s.in.Judged[i].Since = time.Duration(i) * time.Minute // the later in the list, the later it failed
 			}
 			w := s.decide()
+			if w.AllDown != strings.HasPrefix(w.Reason, "nothing is usable") {
+				t.Errorf("%s: all down is %t, the reason is %q", c.words, w.AllDown, w.Reason)
+			}
 			if got := positions(w.Live); got != c.live || w.Reason != c.reason {
 				t.Errorf("%s: got %q (%s), want %q (%s)", c.words, got, w.Reason, c.live, c.reason)
 			}

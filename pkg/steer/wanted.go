@@ -11,6 +11,7 @@ type Wanted struct {
 	Live    []string      // in the config's order; empty with Empty, and where nothing is live that could be kept
 	Paused  []string      // every other value that the config names, in its order
 	Empty   bool          // on_all_down: none took effect: an empty set is meant
+	AllDown bool          // nothing is usable: Reason says what is done about it
 	Reason  string        // why the set is what it is, in words
 	Due     time.Duration // boot time at which a failback becomes due; 0 when none is waiting for time
 	Waiting string        // what a person has to approve, in words; empty when nothing waits
