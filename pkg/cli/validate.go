@@ -42,7 +42,9 @@ func (a *app) validateCommand() *cobra.Command {
 Every error names file, line, column and key. With --online the providers are
 asked too: whether each zone can be listed, and what its provider can promise
 (how a value is paused, whether writes are atomic and fenced, how late a call
-may still take effect). Nothing is written.
+may still take effect). Nothing is written. A permission that the checks need
+and this process does not have is a warning: the config may be meant for another
+machine or user.
 
 Exit codes: 0 right, 2 wrong, 5 a provider did not answer as it should.`,
 		Example: `  sidestep validate --config ./sidestep.yaml
@@ -71,6 +73,9 @@ func (a *app) validate(ctx context.Context, online bool) error {
 	answer.Valid = true
 	for _, w := range cfg.Warnings {
 		answer.Warnings = append(answer.Warnings, w.String())
+	}
+	if text := daemon.Unpermitted(cfg); text != "" {
+		answer.Warnings = append(answer.Warnings, text)
 	}
 	log, err := a.logger(true)
 	if err != nil {

@@ -37,6 +37,7 @@ func (d *Daemon) Reload() error {
 	for _, w := range next.Warnings {
 		d.log.Warn("config", "warning", w.String())
 	}
+	d.warnUnpermitted(next)
 	d.log.Info("reloaded", "config", next.File)
 	return nil
 }

@@ -82,6 +82,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 	running.start("schedule", func(ctx context.Context) error { d.schedule.Run(ctx); return nil })
 	running.start("watchdog", d.watchdog)
 	d.tellSystemd(ready)
+	d.warnUnpermitted(d.config)
 	d.log.Info("started", "node", d.config.Node.Name, "config", d.options.Config.File, "targets", targets)
 	err = running.wait()
 	d.tellSystemd(stopping)

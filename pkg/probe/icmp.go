@@ -22,6 +22,19 @@ func need(spec *check.ICMP) int {
 	return max(1, count-count*spec.MaxLoss/100)
 }
 
+// Permitted tells whether this process may probe as spec says: nil, or what
+// every probe would come to. Nothing is sent. Only ICMP needs a permission, and
+// one that holds for both families.
+func Permitted(spec *check.Spec) error {
+	if spec.Kind != check.KindICMP {
+		return nil
+	}
+	if err := ping.Permitted(false); errors.Is(err, ping.ErrNotPermitted) {
+		return err
+	}
+	return nil // other faults may pass, and are said by the probes
+}
+
 // ping asks for replies and judges how many came.
 func (a *attempt) ping(source *string) *failure {
 	a.phase = check.PhaseConnect
