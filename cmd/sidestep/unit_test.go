@@ -3,12 +3,16 @@ package main_test
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 )
 
-const unitFile = "../../deploy/systemd/sidestep.service"
+const (
+	unitFile   = "../../deploy/systemd/sidestep.service"
+	dropInFile = "../../deploy/systemd/icmp.conf"
+)
 
 // readUnit reads a unit file into "Section.Key" and its values, in order.
 func readUnit(t *testing.T, text string) map[string][]string {
@@ -83,11 +87,62 @@ func TestUnitIsHardened(t *testing.T) {
 	} else if err != nil {
 		t.Skip("needs systemd-analyze of the package systemd: ", err)
 	}
-	out, err := exec.CommandContext(t.Context(), analyze, "security", "--offline=true", "--threshold=15", "--no-pager", unitFile).CombinedOutput()
-	if err != nil {
-		t.Errorf("%v: %s", err, out)
+	for _, file := range []string{unitFile, withDropIn(t)} {
+		out, err := exec.CommandContext(t.Context(), analyze, "security", "--offline=true", "--threshold=15", "--no-pager", file).CombinedOutput()
+		if err != nil {
+			t.Errorf("%s: %v: %s", file, err, out)
+		}
+		if strings.Contains(string(out), "Unknown ") {
+			t.Errorf("%s: systemd does not know a setting: %s", file, out)
+		}
 	}
-	if strings.Contains(string(out), "Unknown ") {
-		t.Errorf("systemd does not know a setting: %s", out)
+}
+
+// withDropIn writes the unit as systemd reads it together with the drop-in for
+// ICMP checks.
+func withDropIn(t *testing.T) string {
+	t.Helper()
+	var text []byte
+	for _, file := range []string{unitFile, dropInFile} {
+		part, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text = append(text, part...)
+	}
+	path := filepath.Join(t.TempDir(), "sidestep.service")
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestCase17UnitSaysWhatICMPNeeds holds the files to what a user of ICMP checks
+// looks for: the sysctl, and the capability as the unit's own keys.
+func TestCase17UnitSaysWhatICMPNeeds(t *testing.T) {
+	unit, err := os.ReadFile(unitFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dropIn, err := os.ReadFile(dropInFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, word := range []string{"net.ipv4.ping_group_range", "CAP_NET_RAW", filepath.Base(dropInFile)} {
+		if !strings.Contains(string(unit), word) {
+			t.Errorf("%s does not name %s", unitFile, word)
+		}
+	}
+	if !strings.Contains(string(dropIn), "net.ipv4.ping_group_range = 0 2147483647") {
+		t.Errorf("%s does not say how the sysctl is set", dropInFile)
+	}
+	settings := readUnit(t, string(dropIn))
+	for _, key := range []string{"Service.AmbientCapabilities", "Service.CapabilityBoundingSet"} {
+		if got := settings[key]; !slices.Equal(got, []string{"CAP_NET_RAW"}) {
+			t.Errorf("%s is %q, want CAP_NET_RAW and nothing else", key, got)
+		}
+	}
+	if len(settings) != 2 {
+		t.Errorf("the drop-in sets more: %v", settings)
 	}
 }
