@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"time"
 )
@@ -30,24 +31,35 @@ func (e *versionError) Error() string {
 	return fmt.Sprintf("version %d, newer than the %d that this program knows", e.version, formatVersion)
 }
 
-// seal puts a payload, which must be JSON, into an envelope. It is put
-// together by hand because json.Marshal would rewrite the payload's bytes,
-// which the checksum is of.
-func seal(payload []byte, at time.Time) ([]byte, error) {
+// seal writes an envelope around a payload, which write has to write as JSON
+// without space before or behind it. The checksum stands behind the payload, so
+// that neither has to be held in memory as a whole.
+func seal(w io.Writer, at time.Time, write func(io.Writer) error) error {
+	saved, err := at.UTC().MarshalJSON()
+	if err != nil {
+		return fmt.Errorf("the time %v cannot be written: %w", at, err)
+	}
+	sum := sha256.New()
+	if _, err := fmt.Fprintf(w, `{"version":%d,"saved_at":%s,"payload":`, formatVersion, saved); err != nil {
+		return err
+	}
+	if err := write(io.MultiWriter(w, sum)); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, `,"sha256":"%x"}`+"\n", sum.Sum(nil))
+	return err
+}
+
+// compact gives what writes a payload that was made before.
+func compact(payload []byte) (func(io.Writer) error, error) {
 	var body bytes.Buffer
 	if err := json.Compact(&body, payload); err != nil {
 		return nil, fmt.Errorf("the payload is not JSON: %w", err)
 	}
-	saved, err := at.UTC().MarshalJSON()
-	if err != nil {
-		return nil, fmt.Errorf("the time %v cannot be written: %w", at, err)
-	}
-	sum := sha256.Sum256(body.Bytes())
-	var file bytes.Buffer
-	fmt.Fprintf(&file, `{"version":%d,"saved_at":%s,"sha256":"%x","payload":`, formatVersion, saved, sum)
-	file.Write(body.Bytes())
-	file.WriteString("}\n")
-	return file.Bytes(), nil
+	return func(w io.Writer) error {
+		_, err := w.Write(body.Bytes())
+		return err
+	}, nil
 }
 
 // unseal checks a file and takes the payload out. Its error is a

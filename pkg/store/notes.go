@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"slices"
 	"sync"
@@ -161,9 +162,10 @@ func (n *Notes) store() error {
 	if err != nil {
 		return err
 	}
-	file, err := seal(payload, n.s.opts.Now())
+	write, err := compact(payload)
 	if err != nil {
 		return err
 	}
-	return n.s.replace(notesFile, file)
+	at := n.s.opts.Now()
+	return n.s.replace(notesFile, func(w io.Writer) error { return seal(w, at, write) })
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"time"
@@ -48,25 +49,33 @@ type Loaded struct {
 // missing from Payload.
 func (l Loaded) Lost() bool { return l.Status == Corrupt || l.Status == Newer }
 
-// Save replaces the snapshot; the one before becomes the older generation.
-// payload must be JSON. It returns once the snapshot is durable. On an error
-// the old snapshot is still there, whole.
+// Save replaces the snapshot by a payload, which must be JSON; see SaveBy.
 func (s *Store) Save(payload []byte) error {
+	write, err := compact(payload)
+	if err != nil {
+		return fmt.Errorf("save the state: %w", err)
+	}
+	return s.SaveBy(write)
+}
+
+// SaveBy replaces the snapshot by what write writes, piece by piece: JSON,
+// without space before or behind it. The one before becomes the older
+// generation. It returns once the snapshot is durable. On an error the old
+// snapshot is still there, whole.
+func (s *Store) SaveBy(write func(io.Writer) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.refuse != nil {
 		return fmt.Errorf("save the state: %w", s.refuse)
-	}
-	file, err := seal(payload, s.opts.Now())
-	if err != nil {
-		return fmt.Errorf("save the state: %w", err)
 	}
 	if s.good {
 		if err := s.keepPrevious(); err != nil {
 			s.log.Warn("the last state could not be kept as the older generation", "error", err)
 		}
 	}
-	if err := s.replace(stateFile, file); err != nil {
+	at := s.opts.Now()
+	err := s.replace(stateFile, func(w io.Writer) error { return seal(w, at, write) })
+	if err != nil {
 		return fmt.Errorf("save the state: %w", err)
 	}
 	s.good = true

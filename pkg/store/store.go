@@ -1,8 +1,10 @@
 package store
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -135,7 +137,7 @@ func (s *Store) sweep() {
 
 // replace writes a file whole: after it returned nil, neither a kill nor a
 // power cut brings the old content back; before, neither takes it away.
-func (s *Store) replace(name string, data []byte) (err error) {
+func (s *Store) replace(name string, write func(io.Writer) error) (err error) {
 	if s.opts.ReadOnly {
 		return fmt.Errorf("write %s: %w", s.path(name), errLooking)
 	}
@@ -154,7 +156,8 @@ func (s *Store) replace(name string, data []byte) (err error) {
 		}
 	}()
 	s.giveToOwner(f.File)
-	if _, err := f.Write(data); err != nil {
+	out := bufio.NewWriterSize(f, 32<<10)
+	if err := errors.Join(write(out), out.Flush()); err != nil {
 		return err
 	}
 	if err := f.CloseAtomicallyReplace(); err != nil {
