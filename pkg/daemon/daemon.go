@@ -62,6 +62,7 @@ type Daemon struct {
 	takenUp   time.Time              // what was saved until then is taken up
 	saved     time.Time              // wall time of the last try to save
 	unsaved   error                  // why it failed
+	news      bool                   // something changed that was not saved yet
 }
 
 // New builds everything, and looks into the state directory. It sends nothing,

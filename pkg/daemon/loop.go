@@ -10,6 +10,7 @@ import (
 	"sidestep/pkg/engine"
 	"sidestep/pkg/record"
 	"sidestep/pkg/schedule"
+	"sidestep/pkg/store"
 )
 
 // message is what the inbox carries: something to be done by the loop, which
@@ -57,18 +58,34 @@ func (d *Daemon) loop(ctx context.Context) {
 }
 
 // How often the state is saved although nothing happened, so that its age tells
-// how long nobody was watching, and how often a save that failed is tried again.
+// how long nobody was watching; how often a save that failed is tried again; and
+// how often verdicts alone lead to one. A save costs more the more targets there
+// are, and when many of them turn at once it is not repeated for each.
 const (
-	saveEvery = time.Minute
-	saveAgain = 5 * time.Second
+	saveEvery    = time.Minute
+	saveAgain    = 5 * time.Second
+	saveVerdicts = time.Second
 )
 
 // savePause is how long the state may go unsaved now.
 func (d *Daemon) savePause() time.Duration {
-	if d.unsaved != nil {
+	switch {
+	case d.unsaved != nil:
 		return saveAgain
+	case d.news:
+		return saveVerdicts
 	}
 	return saveEvery
+}
+
+// mustSave reports whether the state has to be saved before the effects of an
+// event are acted on: what a person said, what a list showed, and everything
+// before a write that rests on it.
+func (d *Daemon) mustSave(event engine.Event, effects engine.Effects) bool {
+	d.news = d.news || effects.Save
+	_, verdictsOnly := event.(engine.Results)
+	age := d.clock.Wall().Sub(d.saved)
+	return effects.Save && !verdictsOnly || d.news && len(effects.Work) > 0 || age >= d.savePause() || age < 0
 }
 
 // sleep is how long the loop may sleep. The wait is cut into pieces, since the
@@ -87,11 +104,11 @@ func (d *Daemon) sleep() time.Duration {
 func (d *Daemon) step(event engine.Event) engine.Effects {
 	effects := d.engine.Step(d.now(), event)
 	d.next = effects.Next
+	d.append(lines(effects.Journal)...)
 	for _, entry := range effects.Journal {
-		d.journal(entry.Kind, entry)
 		d.logEntry(entry)
 	}
-	if age := d.clock.Wall().Sub(d.saved); effects.Save || age >= d.savePause() || age < 0 {
+	if d.mustSave(event, effects) {
 		_ = d.save() // said by it, and it stops nothing
 	}
 	if d.options.Once {
@@ -104,6 +121,15 @@ func (d *Daemon) step(event engine.Event) engine.Effects {
 		d.writer.Submit(work)
 	}
 	return effects
+}
+
+// lines are entries as the journal takes them.
+func lines(entries []engine.Entry) []store.Entry {
+	list := make([]store.Entry, len(entries))
+	for i, e := range entries {
+		list[i] = store.Entry{Kind: e.Kind, Fields: e}
+	}
+	return list
 }
 
 // wake tells those who wait for a state that it has come.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"sync"
 
@@ -121,7 +122,7 @@ func (d *Daemon) openState() *store.Notes {
 
 // save writes the state down, if this process may. It belongs to the loop.
 func (d *Daemon) save() error {
-	d.saved, d.unsaved = d.clock.Wall(), nil
+	d.saved, d.unsaved, d.news = d.clock.Wall(), nil, false
 	s, why := d.disk.get()
 	if s == nil && why == nil {
 		return nil
@@ -135,25 +136,76 @@ func (d *Daemon) save() error {
 }
 
 func (d *Daemon) saveTo(s *store.Store) error {
-	payload, err := json.Marshal(d.engine.State())
+	err := s.SaveBy(func(w io.Writer) error { return writeState(w, d.engine) })
 	if err != nil {
-		return fmt.Errorf("save the state: %w", err)
-	}
-	if err := s.Save(payload); err != nil {
 		return err
 	}
 	d.takenUp = d.clock.Wall() // nothing saved until now is news
 	return nil
 }
 
-// journal appends one line, if this process may. A store that fails is loud and
-// stops nothing.
+// writeState writes the engine's State as JSON, one target and one set a line.
+// In memory, as one value and then as one text, ten thousand targets would cost
+// more than everything else that is kept of them.
+func writeState(w io.Writer, e *engine.Engine) error {
+	out := &jsonPieces{to: w, encoder: json.NewEncoder(w)}
+	out.text(`{"targets":{`)
+	between := ""
+	for id, t := range e.TargetStates() {
+		out.text(between)
+		out.value(id)
+		out.text(":")
+		out.value(t)
+		between = ","
+	}
+	out.text(`},"sets":[`)
+	between = ""
+	for s := range e.SetStates() {
+		out.text(between)
+		out.value(s)
+		between = ","
+	}
+	rest := e.RestState()
+	out.text(`],"plans":`)
+	out.value(rest.Plans)
+	out.text(`,"lost":`)
+	out.value(rest.Lost)
+	out.text("}")
+	return out.err
+}
+
+// jsonPieces writes JSON in pieces and keeps the first error.
+type jsonPieces struct {
+	to      io.Writer
+	encoder *json.Encoder
+	err     error
+}
+
+func (p *jsonPieces) text(s string) {
+	if p.err == nil {
+		_, p.err = io.WriteString(p.to, s)
+	}
+}
+
+func (p *jsonPieces) value(v any) {
+	if p.err == nil {
+		p.err = p.encoder.Encode(v)
+	}
+}
+
+// journal appends one line, if this process may.
 func (d *Daemon) journal(kind string, fields any) {
+	d.append(store.Entry{Kind: kind, Fields: fields})
+}
+
+// append appends lines to the journal, if this process may. A store that fails
+// is loud and stops nothing.
+func (d *Daemon) append(entries ...store.Entry) {
 	s, _ := d.disk.get()
-	if s == nil {
+	if s == nil || len(entries) == 0 {
 		return
 	}
-	err := s.Append(kind, fields)
+	err := s.AppendAll(entries...)
 	if errors.Is(err, store.ErrReadOnly) || errors.Is(err, store.ErrFull) {
 		err = fmt.Errorf("%w; what happens now is not written down", err)
 	}

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"iter"
+	"maps"
 	"slices"
 	"time"
 
@@ -46,23 +48,57 @@ type SetState struct {
 
 // State gives everything that a restart must not lose.
 func (e *Engine) State() State {
-	state := State{Targets: map[string]TargetState{}, Plans: map[record.Name]string{}, Lost: e.lost}
-	for id, t := range e.targets {
-		state.Targets[id] = TargetState{
-			Definition: t.spec.Fingerprint(), Verdict: t.health.Is(),
-			Passes: t.health.Passes, Fails: t.health.Fails,
-			Phase: t.health.Phase, Cause: t.health.Cause, Since: t.since,
+	state := e.RestState()
+	state.Targets = maps.Collect(e.TargetStates())
+	state.Sets = slices.Collect(e.SetStates())
+	return state
+}
+
+// TargetStates gives State.Targets one by one, sorted by id: of ten thousand
+// targets it is worth not to hold them all twice. Nothing may happen to the
+// engine meanwhile.
+func (e *Engine) TargetStates() iter.Seq2[string, TargetState] {
+	return func(yield func(string, TargetState) bool) {
+		definitions := map[*check.Spec]string{}
+		for _, id := range slices.Sorted(maps.Keys(e.targets)) {
+			t := e.targets[id]
+			definition, known := definitions[t.spec]
+			if !known {
+				definition = t.spec.Fingerprint()
+				definitions[t.spec] = definition
+			}
+			more := yield(id, TargetState{
+				Definition: definition, Verdict: t.health.Is(),
+				Passes: t.health.Passes, Fails: t.health.Fails,
+				Phase: t.health.Phase, Cause: t.health.Cause, Since: t.since,
+			})
+			if !more {
+				return
+			}
 		}
 	}
-	for _, s := range e.sets {
-		state.Sets = append(state.Sets, e.setState(s))
+}
+
+// SetStates gives State.Sets one by one, as TargetStates does.
+func (e *Engine) SetStates() iter.Seq[SetState] {
+	return func(yield func(SetState) bool) {
+		for _, s := range e.sets {
+			if !yield(e.setState(s)) {
+				return
+			}
+		}
 	}
+}
+
+// RestState gives the State without its targets and sets.
+func (e *Engine) RestState() State {
+	rest := State{Plans: map[record.Name]string{}, Lost: e.lost}
 	for name, z := range e.zones {
 		if z.approved != "" {
-			state.Plans[name] = z.approved
+			rest.Plans[name] = z.approved
 		}
 	}
-	return state
+	return rest
 }
 
 func (e *Engine) setState(s *set) SetState {
