@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"sidestep/pkg/control"
+	"sidestep/pkg/record"
 )
 
 func (a *app) statusCommand() *cobra.Command {
@@ -140,7 +141,7 @@ func writeWords(z control.Zone) string {
 
 func (a *app) printRecords(records []control.Record) {
 	for _, r := range records {
-		fmt.Fprintf(a.io.Out, "\n%s %s  %s\n", r.Name, r.Type, r.Reason)
+		fmt.Fprintf(a.io.Out, "\n%s %s  %s\n", record.Name(r.Name).Shown(), r.Type, r.Reason)
 		rows := [][]string{}
 		for _, answer := range r.Answers {
 			rows = append(rows, []string{"  " + answer.Value, answer.State, answer.Verdict, answer.Reason})

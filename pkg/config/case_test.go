@@ -158,3 +158,22 @@ func TestCase94NoSecretIsShown(t *testing.T) {
 		}
 	}
 }
+
+// TestCase45AliasAndAddresses: an alias stands neither at the apex, nor beside
+// addresses of the name, nor as the fallback of addresses.
+func TestCase45AliasAndAddresses(t *testing.T) {
+	for fields, fault := range map[string]string{
+		"name: www, answers: [192.0.2.10], fallback: [sorry.example.net]":                                  "a name answers with addresses or with one name, not with both",
+		`name: "@", policy: priority, answers: [{value: sorry.example.net, probe: 192.0.2.1}]`:             "a CNAME cannot stand at the apex",
+		"name: www, policy: priority, answers: [{value: sorry.example.net, probe: 192.0.2.1}, 192.0.2.10]": "a name answers with addresses or with one name, not with both",
+	} {
+		if key, err := keyOf(t, "example.com", fields); !strings.Contains(err, fault) {
+			t.Errorf("%s: %v, %q, want an error that says %q", fields, key, err, fault)
+		}
+	}
+	beside := oneRecord("example.com", "name: www, answers: [192.0.2.10]") +
+		"  - {name: www, check: c, policy: priority, answers: [{value: sorry.example.net, probe: 192.0.2.1}]}\n"
+	if _, err := Parse("t.yaml", []byte(beside), world()); err == nil || !strings.Contains(err.Error(), "a CNAME cannot stand beside the A record set") {
+		t.Errorf("beside addresses: %v", err)
+	}
+}

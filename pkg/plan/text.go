@@ -15,10 +15,10 @@ func (p Plan) String() string { return strings.Join(p.Lines(), "\n") + "\n" }
 // what waits for a person, and one for each value that is steered no longer.
 func (p Plan) Lines() []string {
 	if p.InSync() {
-		return append([]string{fmt.Sprintf("zone %s: in sync, nothing to change", p.Zone)}, p.rest()...)
+		return append([]string{fmt.Sprintf("zone %s: in sync, nothing to change", p.Zone.Shown())}, p.rest()...)
 	}
 	changes := p.Changes()
-	lines := []string{fmt.Sprintf("zone %s: %d to change, plan %s", p.Zone, len(changes), p.Checksum())}
+	lines := []string{fmt.Sprintf("zone %s: %d to change, plan %s", p.Zone.Shown(), len(changes), p.Checksum())}
 	for _, c := range changes {
 		lines = append(lines, "  "+c.String())
 	}
@@ -56,7 +56,7 @@ func (p Plan) waits() []string {
 	var lines []string
 	for _, s := range p.Sets {
 		if s.Wanted.Waiting != "" {
-			lines = append(lines, fmt.Sprintf("  %s waits for you: %s; if that is meant: sidestep approve %s", s.Key(), s.Wanted.Waiting, s.Key().Name.Unrooted()))
+			lines = append(lines, fmt.Sprintf("  %s waits for you: %s; if that is meant: sidestep approve %s", s.Key().Shown(), s.Wanted.Waiting, s.Key().Name.Unrooted()))
 		}
 	}
 	return lines
@@ -64,7 +64,7 @@ func (p Plan) waits() []string {
 
 // String is one line: sign, name, type, action, value, guard, reason.
 func (c Change) String() string {
-	text := fmt.Sprintf("%s %s %s %s", sign(c.Action), c.Key, c.Action, c.Value)
+	text := fmt.Sprintf("%s %s %s %s", sign(c.Action), c.Key.Shown(), c.Action, c.Value)
 	if c.Guard != "" {
 		text += " [stopped by guard " + c.Guard + "]"
 	}
@@ -89,5 +89,5 @@ func (b Blocked) String() string { return "blocked by guard " + b.Guard + ": " +
 
 // String is one line: what is left, and how to bring it back.
 func (l Left) String() string {
-	return fmt.Sprintf("no longer steered: %s %s is paused by sidestep and stays so; name it in the config again to bring it back", l.Key, l.Value)
+	return fmt.Sprintf("no longer steered: %s %s is paused by sidestep and stays so; name it in the config again to bring it back", l.Key.Shown(), l.Value)
 }

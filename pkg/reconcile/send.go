@@ -33,8 +33,7 @@ func (r *round) send(ctx context.Context, s plan.Set, next step) error {
 		return fmt.Errorf("reconcile zone %s: %d calls and still not in sync; the provider does not show what it accepted", r.zone.Name, r.calls-1)
 	}
 	changes := next.changes()
-	if err := r.notShown(changes); err != nil {
-		r.aside[s.Key()] = err
+	if r.notShown(s.Key(), changes) {
 		return nil
 	}
 	notes := r.getNotes()
@@ -50,16 +49,17 @@ func (r *round) send(ctx context.Context, s plan.Set, next step) error {
 	return r.sort(s.Key(), err)
 }
 
-// notShown is the error of a change that would be sent once more although it was
-// accepted often enough; nil when none would.
-func (r *round) notShown(changes []plan.Change) error {
+// notShown gives a record set up when a change of it would be sent once more
+// although it was accepted often enough.
+func (r *round) notShown(key record.Key, changes []plan.Change) bool {
 	for _, c := range changes {
 		if n := r.accepted[c.Change]; n >= acceptedAfter {
-			return provider.Failf(provider.Retryable, "write "+c.Key.String(), "not-shown",
+			r.aside[key] = provider.Failf(provider.Retryable, "write "+key.String(), "not-shown",
 				"the provider accepted %s %s %d times and does not show it; if its lists show the past, say for how long: lag on the zone", c.Action, c.Value, n)
+			return true
 		}
 	}
-	return nil
+	return false
 }
 
 // keepOutcome keeps what the next list may not show of a call. A call that was

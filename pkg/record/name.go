@@ -139,3 +139,16 @@ func (n Name) Wildcard() bool { return strings.HasPrefix(string(n), "*.") }
 
 // Unrooted is the name without the final dot, as URLs and certificates have it.
 func (n Name) Unrooted() string { return strings.TrimSuffix(string(n), ".") }
+
+// Shown is the name for people: as it is, and when it has A-labels also as it
+// reads in Unicode.
+func (n Name) Shown() string {
+	if !strings.Contains(string(n), "xn--") {
+		return string(n)
+	}
+	text, err := profile.ToUnicode(string(n))
+	if err != nil || text == string(n) {
+		return string(n)
+	}
+	return string(n) + " (" + text + ")"
+}

@@ -116,3 +116,21 @@ func FuzzParseName(f *testing.F) {
 		}
 	})
 }
+
+// TestCase42BothFormsAreShown: a person reads Unicode, and pastes A-labels.
+func TestCase42BothFormsAreShown(t *testing.T) {
+	for name, want := range map[Name]string{
+		"www.example.com.":                  "www.example.com.",
+		"*.xn--bcher-kva.example.":          "*.xn--bcher-kva.example. (*.bücher.example.)",
+		"_x.xn--strae-oqa.example.":         "_x.xn--strae-oqa.example. (_x.straße.example.)",
+		"xn--not-an-a-label-9.example.com.": "xn--not-an-a-label-9.example.com.",
+	} {
+		if got := name.Shown(); got != want {
+			t.Errorf("%s: got %q, want %q", name, got, want)
+		}
+	}
+	key := Key{Zone: "xn--bcher-kva.example.", Name: "xn--bcher-kva.example.", Type: A, Variant: "x"}
+	if got, want := key.Shown(), "xn--bcher-kva.example. (bücher.example.) A [x]"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

@@ -35,6 +35,11 @@ func (k Key) String() string {
 	return text
 }
 
+// Shown is String for people, see Name.Shown.
+func (k Key) Shown() string {
+	return k.Name.Shown() + strings.TrimPrefix(k.String(), string(k.Name))
+}
+
 // Answer is one value of a record set as the provider has it. Live and Paused
 // may hold at once: that is the legal half-way state between two calls.
 type Answer struct {
