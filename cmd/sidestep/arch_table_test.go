@@ -44,7 +44,7 @@ var rooms = map[string]allowed{
 	"pkg/engine": {own: "record check health steer plan", std: values},
 
 	// edges
-	"pkg/probe":                 {own: "check resolve probe/ping", mods: "golang.org/x/net/http/httpguts golang.org/x/sys/unix"},
+	"pkg/probe":                 {own: "check resolve probe/ping", mods: "golang.org/x/net/http/httpguts golang.org/x/net/http2 golang.org/x/sys/unix"},
 	"pkg/probe/ping":            {mods: "golang.org/x/sys/unix"},
 	"pkg/schedule":              {own: "check clock"},
 	"pkg/provider":              {own: "record", mods: "golang.org/x/time/rate"},

@@ -79,9 +79,9 @@ func (a *attempt) judgePattern(body []byte, whole bool) *failure {
 	case pattern == nil || pattern.Match(body):
 		return nil
 	case !whole:
-		return fail(check.PhaseBody, check.CauseTooLarge, "expected a match of %q, not found in the first %d bytes (body_limit)", pattern, a.shared.limit)
+		return fail(check.PhaseBody, check.CauseTooLarge, "expected a match of %s, not found in the first %d bytes (body_limit)", a.quote(pattern.String()), a.shared.limit)
 	}
-	return fail(a.phase, check.CauseMismatch, "expected a match of %q, got %s", pattern, a.quote(string(body)))
+	return fail(a.phase, check.CauseMismatch, "expected a match of %s, got %s", a.quote(pattern.String()), a.quote(string(body)))
 }
 
 // judgeFields compares the JSON fields of a complete body.

@@ -2,12 +2,9 @@ package probe
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"syscall"
 
@@ -23,23 +20,27 @@ type failure struct {
 	phase   check.Phase
 	cause   check.Cause
 	detail  string
+	clock   bool // as in check.Result
 }
 
 // fail is the target's fault.
 func fail(phase check.Phase, cause check.Cause, format string, args ...any) *failure {
-	return &failure{check.Fail, phase, cause, fmt.Sprintf(format, args...)}
+	return &failure{outcome: check.Fail, phase: phase, cause: cause, detail: fmt.Sprintf(format, args...)}
 }
 
 // unknown is our own fault, and counts neither way.
 func unknown(phase check.Phase, format string, args ...any) *failure {
-	return &failure{check.Unknown, phase, check.CauseLocal, fmt.Sprintf(format, args...)}
+	return &failure{outcome: check.Unknown, phase: phase, cause: check.CauseLocal, detail: fmt.Sprintf(format, args...)}
 }
 
 // failed judges an error of the phase the attempt is in: ours, the network's or
 // the target's. The order matters: a cancelled probe says nothing whatever its
 // error is, and an error number is exact where the rest is a guess.
 func (a *attempt) failed(err error) *failure {
-	var errno syscall.Errno
+	var (
+		errno syscall.Errno
+		wrong *trouble
+	)
 	switch {
 	case errors.Is(a.ctx.Err(), context.Canceled):
 		return unknown(a.phase, "probe was stopped before its outcome was known")
@@ -48,7 +49,9 @@ func (a *attempt) failed(err error) *failure {
 	case errors.As(err, &errno):
 		return a.failedCall(err, errno)
 	case errors.Is(err, errTooLarge):
-		return fail(a.phase, check.CauseTooLarge, "%s: more than %d bytes came", a.phase, a.bound())
+		return fail(a.phase, check.CauseTooLarge, "%s: more than %d bytes came", a.phase, a.limit)
+	case errors.As(err, &wrong):
+		return fail(a.phase, wrong.cause, "%s", a.plain(wrong.text))
 	}
 	if f := a.failedTLS(err); f != nil {
 		return f
@@ -112,25 +115,4 @@ func remedy(err error, errno syscall.Errno) string {
 		return "the network interface is down: bring it up"
 	}
 	return ""
-}
-
-// failedTLS judges an error of the TLS layer; nil when it is none.
-func (a *attempt) failedTLS(err error) *failure {
-	var (
-		roots   x509.SystemRootsError
-		verify  *tls.CertificateVerificationError
-		alert   *net.OpError
-		garbage tls.RecordHeaderError
-	)
-	switch {
-	case errors.As(err, &roots):
-		return unknown(check.PhaseTLS, "no CA certificates on this machine: %v; install them (ca-certificates)", roots)
-	case errors.As(err, &verify):
-		return fail(check.PhaseTLS, check.CauseCertificate, "%s", a.plain(verify.Err.Error()))
-	case errors.As(err, &alert) && alert.Op == "remote error": // how crypto/tls names an alert of the other side
-		return fail(check.PhaseTLS, check.CauseMismatch, "the server refused: %v", alert.Err)
-	case errors.As(err, &garbage):
-		return fail(check.PhaseTLS, check.CauseMismatch, "the server does not speak TLS on this port")
-	}
-	return nil
 }

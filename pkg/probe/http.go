@@ -2,13 +2,15 @@ package probe
 
 import (
 	"bufio"
-	"crypto/tls"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
 	"sync"
+
+	"golang.org/x/net/http2"
 
 	"sidestep/pkg/check"
 )
@@ -16,14 +18,19 @@ import (
 const (
 	maxHeaders = 64 << 10 // bytes of all status lines and headers of one answer
 	maxInterim = 5        // interim (1xx) responses before the final one
-
 )
 
 // http makes the connection secure where asked, and the exchange over it.
-func (a *attempt) http() *failure {
-	stream, f := a.secure()
-	if f != nil {
+func (a *attempt) http(conn net.Conn) *failure {
+	if a.shared.tls == nil {
+		return a.exchange(conn)
+	}
+	stream, f := a.secure(conn)
+	switch {
+	case f != nil:
 		return f
+	case stream.ConnectionState().NegotiatedProtocol == http2.NextProtoTLS:
+		return a.exchange2(stream)
 	}
 	return a.exchange(stream)
 }
@@ -36,7 +43,8 @@ func (a *attempt) exchange(stream io.ReadWriter) *failure {
 	}
 	in := pool.Get().(*reader)
 	defer in.release()
-	in.begin(stream, maxHeaders)
+	a.limit = maxHeaders
+	in.begin(stream, a.limit)
 
 	// The body is never closed: that would read it to its end. It holds
 	// nothing; the connection ends with the probe.
@@ -44,30 +52,21 @@ func (a *attempt) exchange(stream io.ReadWriter) *failure {
 	if f != nil {
 		return f
 	}
+	return a.judge(response, in, a.shared.wireLimit())
+}
+
+// judge holds a response against the check. Of the body, if that is looked at,
+// limit bytes may come.
+func (a *attempt) judge(response *http.Response, in *reader, limit int64) *failure {
 	a.phase = check.PhaseAssert
 	if !a.accepted(response.StatusCode) {
 		return a.wrongStatus(response)
 	}
-	if a.shared.spec.Body == nil && len(a.shared.fields) == 0 {
+	if !a.shared.readsBody() {
 		return nil
 	}
-	in.left = a.shared.wireLimit()
+	a.limit, in.left = limit, limit
 	return a.judgeBody(response)
-}
-
-// secure makes the TLS handshake where the check is https.
-func (a *attempt) secure() (io.ReadWriter, *failure) {
-	if a.shared.tls == nil {
-		return a.conn, nil
-	}
-	a.phase = check.PhaseTLS
-	stream := tls.Client(a.conn, a.shared.tls)
-	// HandshakeContext would close the connection at the deadline, and not by
-	// a reset; run ends this one too.
-	if err := stream.Handshake(); err != nil { //nolint:noctx // see above
-		return nil, a.failed(err)
-	}
-	return stream, nil
 }
 
 // readHeaders reads up to the headers of the final response. 101 is final: no
@@ -136,14 +135,6 @@ func ranges(list []check.StatusRange) string {
 		}
 	}
 	return strings.Join(words, ", ")
-}
-
-// bound is how many bytes may come in the current phase.
-func (a *attempt) bound() int64 {
-	if a.phase == check.PhaseHeaders {
-		return maxHeaders
-	}
-	return a.shared.wireLimit()
 }
 
 // reader reads an answer and stops after a number of bytes. Buffers are reused,

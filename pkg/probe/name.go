@@ -28,7 +28,7 @@ func (p *Prober) probeName(ctx context.Context, spec *check.Spec, name string) c
 	if f != nil {
 		result = check.Result{Outcome: f.outcome, Phase: f.phase, Cause: f.cause, Detail: clean(f.detail)}
 	} else {
-		result = found.judge(p.probeEach(ctx, spec, found.probed))
+		result = found.judge(p.probeEach(ctx, spec, name, found.probed))
 		result.Detail = clean(result.Detail)
 	}
 	if result.Outcome != check.Pass {
@@ -174,11 +174,11 @@ func undialled(addr netip.Addr) string {
 
 // probeEach probes addresses side by side. It waits for all of them also when
 // one has passed, so that a name of which a part is dead is seen.
-func (p *Prober) probeEach(ctx context.Context, spec *check.Spec, addresses []netip.Addr) []check.Result {
+func (p *Prober) probeEach(ctx context.Context, spec *check.Spec, name string, addresses []netip.Addr) []check.Result {
 	results := make([]check.Result, len(addresses))
 	var probed sync.WaitGroup
 	for i, addr := range addresses {
-		probed.Go(func() { results[i] = p.probeAddress(ctx, spec, addr.String()) })
+		probed.Go(func() { results[i] = p.probeAddress(ctx, spec, name, addr.String()) })
 	}
 	probed.Wait()
 	return results

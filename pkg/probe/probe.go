@@ -64,11 +64,11 @@ func (p *Prober) Probe(ctx context.Context, spec *check.Spec, address string) ch
 	if _, err := netip.ParseAddr(address); err != nil {
 		return p.probeName(ctx, spec, address)
 	}
-	return p.probeAddress(ctx, spec, address)
+	return p.probeAddress(ctx, spec, address, address)
 }
 
-// probeAddress makes one probe of one address.
-func (p *Prober) probeAddress(ctx context.Context, spec *check.Spec, address string) check.Result {
+// probeAddress makes one probe of one address of a target, which may be a name.
+func (p *Prober) probeAddress(ctx context.Context, spec *check.Spec, target, address string) check.Result {
 	result := check.Result{
 		Target:  check.Target{Check: spec.Name, Address: address},
 		Outcome: check.Pass,
@@ -77,9 +77,9 @@ func (p *Prober) probeAddress(ctx context.Context, spec *check.Spec, address str
 	if spec.Source.IsValid() {
 		result.Source = spec.Source.String()
 	}
-	if f := p.attempt(ctx, spec, address, &result.Source); f != nil {
+	if f := p.attempt(ctx, spec, target, address, &result.Source); f != nil {
 		result.Outcome, result.Phase, result.Cause = f.outcome, f.phase, f.cause
-		result.Detail = clean(f.detail)
+		result.Detail, result.Clock = clean(f.detail), f.clock
 	}
 	result.End = p.clock()
 	return result
@@ -88,8 +88,8 @@ func (p *Prober) probeAddress(ctx context.Context, spec *check.Spec, address str
 // attempt goes the way of one probe, and writes the local address into source
 // once there is one. A panic becomes an Unknown: one bad answer must not end
 // the probing of all others.
-func (p *Prober) attempt(ctx context.Context, spec *check.Spec, address string, source *string) (f *failure) {
-	a := attempt{phase: check.PhaseResolve, pinger: &p.pinger}
+func (p *Prober) attempt(ctx context.Context, spec *check.Spec, target, address string, source *string) (f *failure) {
+	a := attempt{target: target, phase: check.PhaseResolve, pinger: &p.pinger}
 	defer func() {
 		if cause := recover(); cause != nil {
 			p.options.Logger.Error("probe panicked", "check", spec.Name, "address", address, "stack", string(debug.Stack()))
@@ -119,10 +119,12 @@ func timeout(spec *check.Spec) time.Duration {
 type attempt struct {
 	ctx    context.Context
 	shared *shared
+	target string // an address or a name, as the caller has it
 	remote netip.AddrPort
 	conn   *net.TCPConn
 	pinger *ping.Pinger
 	phase  check.Phase // what is being done now
+	limit  int64       // bytes that may come in this phase
 }
 
 // run connects, asks what there is to ask, and closes.
@@ -137,14 +139,17 @@ func (a *attempt) run(source *string) *failure {
 	if local, ok := a.conn.LocalAddr().(*net.TCPAddr); ok {
 		*source = local.AddrPort().Addr().Unmap().String()
 	}
-	if a.shared.request == nil {
-		return nil
+	if a.shared.spec == nil && a.shared.tcp == nil {
+		return nil // the connection was all that is asked
 	}
 	// From here on the context ends reads and writes through the deadline of
 	// the connection, which costs less than a timer on each.
 	stop := context.AfterFunc(a.ctx, func() { _ = a.conn.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
-	return a.http()
+	if a.shared.tcp != nil {
+		return a.talk(a.conn)
+	}
+	return a.http(a.conn)
 }
 
 // literal reads the address under test.

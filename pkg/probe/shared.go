@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
@@ -15,6 +14,7 @@ import (
 	"sync"
 
 	"golang.org/x/net/http/httpguts"
+	"golang.org/x/net/http2"
 
 	"sidestep/pkg/check"
 )
@@ -36,18 +36,24 @@ type shared struct {
 	source  netip.Addr // zero when the kernel chooses
 	port    uint16
 	secrets *strings.Replacer // nil without request headers
+	tls     *tls.Config       // nil in the clear
 
+	tcp  *check.TCP  // for TCP; nil when connecting is all
 	icmp *check.ICMP // for ICMP only
 
 	// For HTTP only.
-	spec    *check.HTTP
-	tls     *tls.Config   // nil for plain HTTP
-	request []byte        // as it goes to the wire
-	asked   *http.Request // tells the response's reader the method
-	accepts []check.StatusRange
-	fields  []field
-	limit   int64 // bytes of body, decoded
+	spec     *check.HTTP
+	request  []byte        // as it goes to the wire
+	request2 []byte        // the same for HTTP/2, with what comes before it; nil in the clear
+	window   int64         // bytes of body that HTTP/2 lets come
+	asked    *http.Request // tells the response's reader the method
+	accepts  []check.StatusRange
+	fields   []field
+	limit    int64 // bytes of body, decoded
 }
+
+// readsBody tells whether the check asks anything of the body.
+func (s *shared) readsBody() bool { return s.spec.Body != nil || len(s.fields) > 0 }
 
 // wireLimit is how many bytes a body may take on the wire. Chunks of one byte
 // need six, and gzip may spend bytes on nothing at all.
@@ -86,8 +92,7 @@ func prepare(spec *check.Spec, options Options) (*shared, error) {
 	s := &shared{dialer: dialer(spec.Source), source: spec.Source}
 	switch {
 	case spec.Kind == check.KindTCP && spec.TCP != nil:
-		s.port = spec.TCP.Port
-		return s, nil
+		return s, s.prepareTCP(spec.TCP, options)
 	case spec.Kind == check.KindICMP && spec.ICMP != nil:
 		s.icmp = spec.ICMP
 		return s, nil
@@ -109,27 +114,18 @@ func (s *shared) prepareHTTP(spec *check.HTTP, options Options) error {
 	if len(s.accepts) == 0 {
 		s.accepts = []check.StatusRange{{Low: 200, High: 299}}
 	}
-	if spec.Scheme == "https" {
-		if options.RootCAs == nil && !systemRoots() {
-			return errors.New("no CA certificates on this machine; install them (ca-certificates)")
-		}
-		// HTTP/2 is not offered, and without a session cache every handshake
-		// is a full one, which checks the certificate.
-		s.tls = &tls.Config{
-			ServerName: spec.Host,
-			RootCAs:    options.RootCAs,
-			NextProtos: []string{"http/1.1"},
-			MinVersion: tls.VersionTLS12,
-		}
+	if err := s.prepareRequest(); err != nil || spec.Scheme != "https" {
+		return err
 	}
-	return s.prepareRequest()
-}
-
-// systemRoots tells whether this machine has CA certificates. Without any, as
-// in an empty container, the library would blame each server's certificate.
-func systemRoots() bool {
-	pool, err := x509.SystemCertPool()
-	return err == nil && !pool.Equal(x509.NewCertPool())
+	protocols := []string{http2.NextProtoTLS, "http/1.1"}
+	if spec.HTTP1 {
+		protocols = protocols[1:]
+	}
+	var err error
+	if s.tls, err = prepareTLS(spec.TLS, cmp.Or(spec.TLS.ServerName, spec.Host), protocols, options); err != nil {
+		return err
+	}
+	return s.prepareHTTP2()
 }
 
 // prepareRequest writes the request once for all probes.

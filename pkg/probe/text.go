@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"sidestep/pkg/check"
 )
@@ -17,13 +18,25 @@ const maxQuote = 80
 // masked stands where a secret was.
 const masked = "***"
 
-// quote makes text of a server safe to show: secrets out, cut, escaped.
+// quote makes text of a server safe to show: secrets out, escaped, and cut to
+// maxQuote bytes, so that what was expected and what came both have room in a
+// detail. Dots after the quotes say that there was more.
 func (a *attempt) quote(text string) string {
 	text = a.plain(text)
-	if len(text) > maxQuote {
-		text = text[:maxQuote]
+	quoted := strconv.QuoteToASCII(text[:min(len(text), maxQuote)])
+	if len(quoted) <= maxQuote && len(text) <= maxQuote {
+		return quoted
 	}
-	return strconv.QuoteToASCII(text)
+	cut := 0
+	for at := 0; at < len(text); {
+		_, size := utf8.DecodeRuneInString(text[at:])
+		cut += len(strconv.QuoteToASCII(text[at:at+size])) - len(`""`)
+		if cut > maxQuote-len(`""...`) {
+			return strconv.QuoteToASCII(text[:at]) + "..."
+		}
+		at += size
+	}
+	return quoted
 }
 
 // plain takes the secrets of the check out of text of a server.

@@ -8,6 +8,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
@@ -64,9 +65,14 @@ func (a *authority) sign(template *x509.Certificate, parent *x509.Certificate) (
 // issue makes a server's certificate for name that ends at until.
 func (a *authority) issue(name string, until time.Time) tls.Certificate {
 	a.t.Helper()
+	return a.issueFrom(name, time.Now().Add(-24*time.Hour), until)
+}
+
+func (a *authority) issueFrom(name string, from, until time.Time) tls.Certificate {
+	a.t.Helper()
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(2), DNSNames: []string{name},
-		NotBefore: time.Now().Add(-24 * time.Hour), NotAfter: until,
+		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name},
+		NotBefore: from, NotAfter: until,
 	}
 	if ip := net.ParseIP(name); ip != nil {
 		template.DNSNames, template.IPAddresses = nil, []net.IP{ip}
@@ -80,6 +86,22 @@ func (a *authority) prober() *Prober {
 	roots := x509.NewCertPool()
 	roots.AddCert(a.cert)
 	return New(counting(), Options{RootCAs: roots})
+}
+
+// pem is the authority's own certificate, as a check's CA.
+func (a *authority) pem() []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.cert.Raw})
+}
+
+// client is a certificate and its key, as a check has them.
+func (a *authority) client(name string) (cert, key []byte) {
+	a.t.Helper()
+	pair := a.issue(name, time.Now().Add(time.Hour))
+	secret, err := x509.MarshalPKCS8PrivateKey(pair.PrivateKey)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: pair.Certificate[0]}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret})
 }
 
 // seen is what a TLS server saw of a client.
@@ -182,6 +204,33 @@ func TestTLSTrouble(t *testing.T) {
 		}},
 		{"no common protocol", "fail tls/mismatch", "no application protocol", configured(func(c *tls.Config) { c.NextProtos = []string{"imap"} })},
 		{"old version", "fail tls/mismatch", "protocol version", configured(func(c *tls.Config) { c.MaxVersion = tls.VersionTLS11; c.MinVersion = tls.VersionTLS10 })},
+		{"garbage", "fail tls/mismatch", `got "\xff\xff\xff\xff\xff"`, func(conn net.Conn) {
+			_, _ = io.WriteString(conn, strings.Repeat("\xff", 1000))
+			hang(conn)
+		}},
+		{"garbage in a record", "fail tls/mismatch", "", func(conn net.Conn) {
+			_, _ = io.WriteString(conn, "\x16\x03\x03\x00\x04\xff\xff\xff\xff")
+			hang(conn)
+		}},
+		{"a record without end", "fail tls/mismatch", "", func(conn net.Conn) {
+			_, _ = conn.Read(make([]byte, 4096))
+			_, err := io.WriteString(conn, "\x16\x03\x03\x40\x00\x02\xff\xff\xff")
+			for err == nil {
+				_, err = conn.Write(make([]byte, 4096))
+			}
+		}},
+		{"an alert at once", "fail tls/mismatch", "handshake failure", func(conn net.Conn) {
+			_, _ = io.WriteString(conn, "\x15\x03\x03\x00\x02\x02\x28")
+			hang(conn)
+		}},
+		{"byte by byte", "fail tls/timeout", "", func(conn net.Conn) {
+			for _, b := range []byte("\x16\x03\x03\x3f\xff" + strings.Repeat("\x02", 1000)) {
+				if _, err := conn.Write([]byte{b}); err != nil {
+					break
+				}
+				time.Sleep(10 * time.Millisecond)
+			}
+		}},
 		{"name refused", "fail tls/mismatch", "", configured(func(c *tls.Config) {
 			c.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) { return nil, errors.New("no such name") }
 		})},
