@@ -16,10 +16,12 @@ import (
 // why it did and want it so.
 var update = flag.Bool("update", false, "rewrite the expected files and CONFIG.md")
 
-// world is a test's environment: no file, no variable, a fixed host name.
+// world is a test's environment: no variable, a fixed host name, no file but
+// those of pems.
 func world() Options {
 	return Options{
 		Getenv:   func(string) string { return "" },
+		Open:     openPEM,
 		Hostname: func() (string, error) { return "mon-1", nil },
 		Abs:      func(string) (string, error) { return "/etc/sidestep", nil },
 	}

@@ -14,6 +14,7 @@ import (
 
 func (b *builder) buildChecks(root *item) {
 	b.cfg.Checks = map[string]*check.Spec{}
+	b.cfg.TLSFiles = map[string]TLSFiles{}
 	b.cfg.Sources.Checks = map[string]Position{}
 	defaults := root.at("defaults")
 	b.timing("defaults", defaults, defaults)
@@ -30,9 +31,9 @@ func (b *builder) check(it, defaults *item) {
 	b.oneKind(it)
 	switch {
 	case it.has("http"):
-		spec.Kind, spec.HTTP = check.KindHTTP, b.http(it.at("http"))
+		spec.Kind, spec.HTTP = check.KindHTTP, b.http(spec.Name, it.at("http"))
 	case it.has("tcp"):
-		spec.Kind, spec.TCP = check.KindTCP, b.tcp(it.at("tcp"))
+		spec.Kind, spec.TCP = check.KindTCP, b.tcp(spec.Name, it.at("tcp"))
 	case it.has("icmp"):
 		spec.Kind, spec.ICMP = check.KindICMP, b.icmp(it.at("icmp"))
 	}
@@ -87,7 +88,7 @@ func (b *builder) timing(name string, it, defaults *item) *check.Spec {
 	}
 }
 
-func (b *builder) http(it *item) *check.HTTP {
+func (b *builder) http(name string, it *item) *check.HTTP {
 	if it.shape != mapping {
 		return nil
 	}
@@ -114,7 +115,23 @@ func (b *builder) http(it *item) *check.HTTP {
 		spec.JSON[want.name] = want.text
 	}
 	b.methodRules(it, &spec)
+	b.httpTLS(name, it, &spec)
 	return &spec
+}
+
+// httpTLS reads how the check speaks TLS, and which HTTP in it.
+func (b *builder) httpTLS(name string, it *item, spec *check.HTTP) {
+	plain, remedy := "", ""
+	if spec.Scheme == "http" {
+		plain, remedy = "the url begins with http://", "write https://"
+	}
+	spec.TLS, b.cfg.TLSFiles[name] = b.tls(it, plain, remedy)
+	two := it.at("http2")
+	offered := get[bool](two)
+	spec.HTTP1 = plain == "" && !offered
+	if plain != "" && it.has("http2") && offered {
+		b.fail(two.pos, two.path(), "HTTP/2 is agreed on in the handshake of TLS, and "+plain, "write https://, or remove the key")
+	}
 }
 
 func (b *builder) methodRules(it *item, spec *check.HTTP) {
@@ -160,12 +177,33 @@ func (b *builder) headerValue(h *item) string {
 // little.
 var webPorts = []int{80, 443, 8080, 8443}
 
-func (b *builder) tcp(it *item) *check.TCP {
+func (b *builder) tcp(name string, it *item) *check.TCP {
+	if it.shape != mapping {
+		return nil
+	}
 	port := get[int](it.at("port"))
-	if slices.Contains(webPorts, port) {
+	spec := &check.TCP{
+		Port:   uint16(port), // 1 to 65535 by the schema
+		Send:   get[string](it.at("send")),
+		Expect: get[*regexp.Regexp](it.at("expect")),
+	}
+	if slices.Contains(webPorts, port) && spec.Expect == nil {
 		b.warn(it.at("port").pos, it.at("port").path(), fmt.Sprintf("port %d is a web port: a server that answers nothing but errors still accepts connections", port), "use an http check")
 	}
-	return &check.TCP{Port: uint16(port)} // 1 to 65535 by the schema
+	secure := get[bool](it.at("tls"))
+	plain, remedy := "", ""
+	if !secure {
+		plain, remedy = "tls is false", "add tls: true"
+	}
+	tls, files := b.tls(it, plain, remedy)
+	b.cfg.TLSFiles[name] = files
+	if secure {
+		spec.TLS = &tls
+	}
+	if at := it.at("tls"); secure && !it.has("server_name") {
+		b.warn(at.pos, at.path(), "without server_name the certificate has to name every address that is probed (or the name, where a name is the target)", "add server_name: HOST")
+	}
+	return spec
 }
 
 func (b *builder) icmp(it *item) *check.ICMP {

@@ -22,6 +22,7 @@ type Config struct {
 	Adopt     Adopt
 	Zones     []Zone                 // in the order of the file, each name once
 	Checks    map[string]*check.Spec // by name
+	TLSFiles  map[string]TLSFiles    // of HTTP and TCP checks, by name
 	Records   []*steer.Spec          // in the order of the file, each key once
 	Sources   Sources
 	Warnings  []Warning // sorted by position

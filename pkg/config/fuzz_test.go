@@ -84,6 +84,9 @@ func drawConfig(t *rapid.T) string {
 	out.WriteString("checks:\n  a:\n")
 	out.WriteString(pick("check",
 		"    tcp: {port: 1}\n",
+		"    tcp: {port: 1, send: \"a\\r\\n\\x01 ~\", expect: \"^\\\\S #\"}\n",
+		"    tcp: {port: 1, tls: true, server_name: BÜCHER.example, ca: ca.pem}\n",
+		"    http: {url: \"https://x/\", http2: false, cert: client.pem, key: client.key}\n",
 		"    http: {url: \"http://[2001:db8::1]:81/a%20b?q=%2f#\"}\n",
 		"    http: {url: \"https://EXAMPLE.com.:443\", status: 204, method: HEAD}\n",
 		"    http: {url: \"http://x?y\", json: {a: \"~\", b: \"010\", \"<<\": \"=\", \"k: l\": \"x\\ny\"}, body: \"#\\n\"}\n",

@@ -58,6 +58,7 @@ var apartFromPlace = cmp.Options{
 	cmpopts.IgnoreFields(Config{}, "Sources", "Warnings"),
 	cmpopts.IgnoreFields(Zone{}, "Position"),
 	cmpopts.IgnoreFields(check.Header{}, "Value"),
+	cmpopts.IgnoreFields(check.TCP{}, "Send"),
 	cmpopts.EquateEmpty(),
 	cmp.Comparer(func(_, _ provider.Secret) bool { return true }), // that it is there is compared by its key
 	parts[1:],
@@ -91,20 +92,33 @@ func TestEveryKeyReachesTheConfig(t *testing.T) {
 					Status:    []check.StatusRange{{Low: 200, High: 299}, {Low: 301, High: 301}, {Low: 400, High: 404}},
 					Body:      regexp.MustCompile("ok|fine"),
 					JSON:      map[string]string{"status": "ok", "data.count": "010x", "yes": "true", "empty": ""},
-					BodyLimit: 1 << 20,
+					BodyLimit: 1 << 20, HTTP1: true,
+					TLS: check.TLS{ServerName: "origin.example.com", CA: pems()["ca.pem"].Data, Cert: pems()["client.pem"].Data, Key: pems()["client.key"].Data},
 				},
 				Interval: 10 * time.Second, Timeout: 4 * time.Second, Fall: 1, Rise: 2,
 				Source: netip.MustParseAddr("198.51.100.7"),
 			},
 			"ssh": {Name: "ssh", Kind: check.KindTCP, TCP: &check.TCP{Port: 22}, Interval: 20 * time.Second, Timeout: 3 * time.Second, Fall: 4, Rise: 5},
+			"smtps": {
+				Name: "smtps", Kind: check.KindTCP, Interval: 20 * time.Second, Timeout: 3 * time.Second, Fall: 4, Rise: 5,
+				TCP: &check.TCP{
+					Port: 465, Send: "MARKER QUIT\r\n", Expect: regexp.MustCompile("^220 "),
+					TLS: &check.TLS{ServerName: "2001:db8::1", CA: pems()["ca.pem"].Data},
+				},
+			},
+		},
+		TLSFiles: map[string]TLSFiles{
+			"web":   {CA: "/etc/sidestep/ca.pem", Cert: "/etc/sidestep/client.pem", Key: "/etc/sidestep/client.key"},
+			"ssh":   {},
+			"smtps": {CA: "/etc/sidestep/ca.pem"},
 		},
 		Records: fullRecords(),
 		Sources: Sources{
-			Checks: map[string]Position{"web": at(28, 3), "ssh": at(42, 3)},
+			Checks: map[string]Position{"web": at(28, 3), "ssh": at(47, 3), "smtps": at(48, 3)},
 			Records: map[record.Key]Position{
-				fullRecords()[0].Key: at(44, 11),
-				fullRecords()[1].Key: at(58, 11),
-				fullRecords()[2].Key: at(63, 11),
+				fullRecords()[0].Key: at(50, 11),
+				fullRecords()[1].Key: at(64, 11),
+				fullRecords()[2].Key: at(69, 11),
 			},
 		},
 	}
@@ -201,6 +215,7 @@ func TestDefaults(t *testing.T) {
 				Method: "GET", Status: []check.StatusRange{{Low: 200, High: 299}}, BodyLimit: 64 << 10,
 			},
 		}},
+		TLSFiles: map[string]TLSFiles{"web": {}},
 		Records: []*steer.Spec{{
 			Key:    record.Key{Zone: "example.com.", Name: "www.example.com.", Type: record.A},
 			Policy: steer.All, MinLive: 1, OnAllDown: steer.Keep, AskFirst: true, Checks: []string{"web"},

@@ -307,6 +307,18 @@ func parseHost(s string) (host string, isAddress bool, err error) {
 	return canonical, true, nil
 }
 
+// hostName takes a name or an address and gives its canonical form.
+func hostName() *kind {
+	const word = "a host name or an address"
+	return &kind{word: word, parse: func(s string) (any, *fault) {
+		host, _, err := parseHost(s)
+		if err != nil {
+			return nil, faultf("expected %s: %v", word, err)
+		}
+		return host, nil
+	}}
+}
+
 // listen takes ADDR:PORT to listen on, port 0 for a free one, or "" for off.
 func listen() *kind {
 	const word = `ADDR:PORT, or "" for off`

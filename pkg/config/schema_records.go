@@ -49,10 +49,10 @@ var zoneKeys = []field{
 
 // certKeys are what a check that speaks TLS may add.
 var certKeys = []field{
-	{name: "ca", kind: path("a PEM file"), word: "the system's", doc: "who may sign the certificate"},
-	{name: "cert", kind: path("a PEM file"), doc: "certificate of the probe"},
-	{name: "key", kind: path("a PEM file"), doc: "its key"},
-	{name: "server_name", kind: text("a host name"), doc: "SNI and certificate name, where they differ from the URL"},
+	{name: "ca", kind: path("a PEM file"), word: "the system's", doc: "who may sign the server's certificate; relative to the config's folder, as cert and key"},
+	{name: "cert", kind: path("a PEM file"), doc: "certificate of the probe, with its chain; needs key"},
+	{name: "key", kind: path("a PEM file"), doc: "its key, without a passphrase; a secret"},
+	{name: "server_name", kind: hostName(), word: "the host of the URL, or the target", doc: "SNI, and the name or address that the server's certificate must have"},
 }
 
 var httpKeys = append([]field{
@@ -63,13 +63,14 @@ var httpKeys = append([]field{
 	{name: "body", kind: expression(), doc: "must match somewhere in the body"},
 	{name: "json", kind: dict("a mapping of dotted paths to values", anyText("a plain value")), doc: "fields of a JSON body and the values they must have: {data.status: ok}"},
 	{name: "body_limit", kind: size(16 << 20), def: "64KiB", doc: "so much of the body is read for body and json"},
+	{name: "http2", kind: boolean(), def: "true", doc: "https: offer HTTP/2 beside HTTP/1.1 and speak what the server picks"},
 }, certKeys...)
 
 var tcpKeys = append([]field{
 	{name: "port", kind: count(1, 65535), need: true, doc: "the port to connect to"},
-	{name: "send", kind: text("a text"), doc: "what is sent"},
-	{name: "expect", kind: expression(), doc: "what must come"},
-	{name: "tls", kind: boolean(), def: "false", doc: "speak TLS"},
+	{name: "send", kind: text("a text"), doc: "sent as it stands, once connected; for line ends write it in double quotes, where YAML has escapes: \"QUIT\\r\\n\""},
+	{name: "expect", kind: expression(), doc: "must match in the first 64 KiB that come; the probe ends with the first match"},
+	{name: "tls", kind: boolean(), def: "false", doc: "speak TLS from the start; the server's certificate is always verified"},
 }, certKeys...)
 
 var causeWords = []check.Cause{

@@ -9,8 +9,6 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"sidestep/pkg/check"
-	"sidestep/pkg/provider"
 	"sidestep/pkg/steer"
 )
 
@@ -105,7 +103,7 @@ func (c *Config) shown() shown {
 	}
 	checks := shown{}
 	for _, name := range slices.Sorted(maps.Keys(c.Checks)) {
-		checks = checks.with(name, showCheck(c.Checks[name]))
+		checks = checks.with(name, showCheck(c.Checks[name], c.TLSFiles[name]))
 	}
 	return shown{
 		{"node", shown{{"name", c.Node.Name}, {"vantage", c.Node.Vantage}}},
@@ -154,57 +152,6 @@ func someList(values []string) any {
 		return nil
 	}
 	return values
-}
-
-func showCheck(spec *check.Spec) shown {
-	s := shown{
-		{"interval", spec.Interval},
-		{"timeout", spec.Timeout},
-		{"fall", spec.Fall},
-		{"rise", spec.Rise},
-	}
-	if spec.Source.IsValid() {
-		s = s.with("source", spec.Source.String())
-	}
-	switch {
-	case spec.HTTP != nil:
-		return append(shown{{"http", showHTTP(spec.HTTP)}}, s...)
-	case spec.TCP != nil:
-		return append(shown{{"tcp", shown{{"port", spec.TCP.Port}}}}, s...)
-	case spec.ICMP != nil:
-		return append(shown{{"icmp", shown{{"count", spec.ICMP.Count}, {"max_loss", fmt.Sprintf("%d%%", spec.ICMP.MaxLoss)}}}}, s...)
-	}
-	return s
-}
-
-func showHTTP(h *check.HTTP) shown {
-	var status []string
-	for _, r := range h.Status {
-		status = append(status, r.String())
-	}
-	s := shown{
-		{"url", h.URL()},
-		{"status", status},
-		{"method", h.Method},
-	}
-	if len(h.Headers) > 0 {
-		headers := shown{}
-		for _, header := range h.Headers {
-			headers = headers.with(header.Name, provider.NewSecret(header.Value).String())
-		}
-		s = s.with("headers", headers)
-	}
-	if h.Body != nil {
-		s = s.with("body", h.Body.String())
-	}
-	if len(h.JSON) > 0 {
-		fields := shown{}
-		for _, path := range slices.Sorted(maps.Keys(h.JSON)) {
-			fields = fields.with(path, h.JSON[path])
-		}
-		s = s.with("json", fields)
-	}
-	return s.with("body_limit", showSize(h.BodyLimit))
 }
 
 func showRecord(spec *steer.Spec) shown {
