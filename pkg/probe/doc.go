@@ -1,8 +1,8 @@
 // Package probe does what a check.Spec says, once, and reports the fact.
 //
 // Prober.Probe is a Func: it connects to one address, asks, reads, and gives
-// back a check.Result with the phase and the cause of what went wrong. HTTP/1.1
-// (with TLS for https), TCP and ICMP are built; a Spec of another kind is Unknown.
+// back a check.Result with the phase and the cause of what went wrong. HTTP/1.1,
+// HTTP/2 over TLS, TCP and ICMP are built; a Spec of another kind is Unknown.
 //
 // # What a probe is
 //
@@ -12,6 +12,35 @@
 // come from the Spec. One deadline covers connect, TLS, send, headers and
 // body. The connection ends by a reset (SO_LINGER 0), so that a prober with
 // thousands of targets leaves no port in TIME_WAIT.
+//
+// # HTTP/2
+//
+// Over TLS both h2 and http/1.1 are offered (ALPN), unless check.HTTP.HTTP1 is
+// set, and what the server picks is spoken. For HTTP/2 this package uses the
+// frame layer of golang.org/x/net/http2 and not its Transport: one probe is one
+// stream on one connection, so everything happens in order in the probe's own
+// calls, no goroutine outlives it, and each thing a server can do wrong gets a
+// word of its own. What a client has to send comes with the request (preface,
+// settings, a window as large as the body may be) or is answered at once
+// (SETTINGS, PING). Redirects, interim responses, statuses and bodies are judged
+// as for HTTP/1.1.
+//
+// # TLS
+//
+// From version 1.2 on, with the system's authorities or those of the check. The
+// certificate is always verified: against server_name where that is given, else
+// the host of the URL, else, for TCP, the target as the caller has it, a name or
+// an address. A client certificate is shown whenever the server asks for one. A
+// certificate that is not valid at this time sets check.Result.Clock. In TLS 1.3 a
+// server that refuses a client says so only after the handshake, so a TCP check
+// sees it only when it expects an answer.
+//
+// # TCP
+//
+// Connect, then as far as asked: TLS, send, wait. The pattern is tried on all
+// that came so far, at each piece that comes and, after 64 pieces, less often;
+// the first match ends the probe. "$" in a pattern therefore means the end of
+// what came so far.
 //
 // A probe over ICMP has no connection: pkg/probe/ping sends its echo requests
 // over a shared socket and says when, and this package judges what came. It
@@ -43,7 +72,8 @@
 // Headers, all interim responses together: 64 KiB. Interim responses: 5. The
 // body is read only when a pattern or a JSON field is asked for, up to
 // check.HTTP.BodyLimit after decompression, and up to eight times that and 64
-// KiB on the wire. Details hold at most check.MaxDetail bytes of printable ASCII.
+// KiB on the wire (twice as much for HTTP/2, whose frames count). Of a TCP answer
+// check.ExpectLimit bytes. SETTINGS and PING frames: 100. Details hold at most check.MaxDetail bytes of printable ASCII.
 //
 // # Which phase and cause
 //
@@ -60,6 +90,12 @@
 //     certificates. A connection closed in the handshake is tls/reset.
 //   - An answer that is no HTTP/1.x is headers/mismatch; a connection that ends
 //     before the headers do, by FIN or RST, is headers/reset.
+//   - RST_STREAM and GOAWAY are headers/reset or body/reset, whichever was read;
+//     frames against RFC 9113 are headers/mismatch or body/mismatch, and so is a
+//     body of another length than its content-length.
+//   - A TCP answer without a match is body/timeout when nothing more came within
+//     the timeout, assert/mismatch when the server closed, and body/too-large
+//     after check.ExpectLimit bytes.
 //   - A body that cannot be decoded (an encoding other than gzip, or broken
 //     gzip) is body/mismatch, and matters only when a body is asked for.
 //
