@@ -109,8 +109,9 @@
 // has no way either, the missing route is ours; else the network or the
 // neighbour said it of the target, and the probe failed.
 //
-// What comes from a server is escaped and cut; the values of request headers
-// are secrets and are taken out of it first, should a server echo them.
+// What comes from a server is escaped and cut; the values of request headers and
+// what a TCP check sends are secrets and are taken out of it first, should a
+// server echo them. The key of a client certificate is given to crypto/tls alone.
 //
 // The package never decides whether a target is up, never logs a result, keeps
 // no goroutine for longer than a tenth of a second after a probe. Results go to

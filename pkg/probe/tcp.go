@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"strings"
 
 	"sidestep/pkg/check"
 )
@@ -11,6 +12,7 @@ import (
 // prepareTCP works out what the probes of a TCP check share.
 func (s *shared) prepareTCP(spec *check.TCP, options Options) (err error) {
 	s.port = spec.Port
+	s.secrets = mask(strings.TrimSpace(spec.Send)) // a password may be in it, and servers echo
 	if spec.TLS != nil {
 		if s.tls, err = prepareTLS(*spec.TLS, spec.TLS.ServerName, nil, options); err != nil {
 			return err

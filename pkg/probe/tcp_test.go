@@ -80,6 +80,10 @@ func TestTCPTalk(t *testing.T) {
 			}
 		}},
 		{"binary", "\x00\x01", `(?s)^\x00\xff`, "fail assert/mismatch", `got "\x1b[31m\x00\xff\n"`, pieces(0, "\x1b[31m\x00\xff\n")},
+		{"an echo of what may be a secret", "PASS hunter22\r\n", "^230", "fail assert/mismatch", `got "502 ***?\r\n" before`, func(conn net.Conn) {
+			_, _ = conn.Read(make([]byte, 100))
+			_, _ = io.WriteString(conn, "502 PASS hunter22?\r\n")
+		}},
 		{"what must not be empty", "", "^$", "fail assert/mismatch", "got nothing", func(net.Conn) {}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -55,11 +55,19 @@ const minSecret = 4
 func masks(headers []check.Header) *strings.Replacer {
 	var secrets []string
 	for _, header := range headers {
-		for _, secret := range spellings(strings.TrimSpace(header.Value)) {
-			if len(secret) >= minSecret {
-				quoted := strconv.Quote(secret) // parsers quote what they complain of
-				secrets = append(secrets, secret, quoted[1:len(quoted)-1], url.PathEscape(secret), url.QueryEscape(secret))
-			}
+		secrets = append(secrets, spellings(strings.TrimSpace(header.Value))...)
+	}
+	return mask(secrets...)
+}
+
+// mask makes a replacer that takes texts out, as they are and as servers and
+// parsers escape them; nil when there is nothing to take out.
+func mask(texts ...string) *strings.Replacer {
+	var secrets []string
+	for _, secret := range texts {
+		if len(secret) >= minSecret {
+			quoted := strconv.Quote(secret) // parsers quote what they complain of
+			secrets = append(secrets, secret, quoted[1:len(quoted)-1], url.PathEscape(secret), url.QueryEscape(secret))
 		}
 	}
 	if len(secrets) == 0 {
