@@ -72,6 +72,8 @@ type world struct {
 	fall     int
 	debounce time.Duration
 	extra    string // further top-level keys
+	// What sidestep is run by, with its arguments; nothing by default.
+	inside []string
 }
 
 const zoneText = `$ORIGIN example.com.
@@ -166,6 +168,11 @@ records:
 	}
 }
 
+func (w *world) command(path string, args ...string) *exec.Cmd {
+	all := append(append(slices.Clone(w.inside), path), args...)
+	return exec.Command(all[0], all[1:]...)
+}
+
 // process is a running sidestep.
 type process struct {
 	cmd  *exec.Cmd
@@ -185,7 +192,7 @@ func (w *world) runTo(log *os.File, args ...string) *process {
 		w.t.Fatal(err)
 	}
 	p := &process{done: make(chan struct{})}
-	p.cmd = exec.Command(path, append([]string{"run", "--config", w.config, "--log-format", "json"}, args...)...)
+	p.cmd = w.command(path, append([]string{"run", "--config", w.config, "--log-format", "json"}, args...)...)
 	p.cmd.Stderr = &p.log
 	if log != nil {
 		p.cmd.Stderr = log
@@ -231,7 +238,7 @@ func (w *world) sidestep(args ...string) (code int, stdout, stderr string) {
 		w.t.Fatal(err)
 	}
 	var out, errOut bytes.Buffer
-	cmd := exec.Command(path, append(args, "--config", w.config)...)
+	cmd := w.command(path, append(args, "--config", w.config)...)
 	cmd.Stdout, cmd.Stderr = &out, &errOut
 	err = cmd.Run()
 	var exit *exec.ExitError

@@ -15,6 +15,7 @@ import (
 	"sidestep/pkg/provider"
 	"sidestep/pkg/reconcile"
 	"sidestep/pkg/record"
+	"sidestep/pkg/resolve"
 	"sidestep/pkg/schedule"
 )
 
@@ -28,6 +29,7 @@ type Options struct {
 	Once     bool                           // for a one-shot command: nothing is done but what it asks for
 	Write    bool                           // the state directory and the zones may be written
 	Probe    probe.Func                     // nil probes for real
+	Resolver resolve.Options                // who is asked for targets that are names; the zero value asks those of this machine
 	Clock    clock.Clock                    // nil is the system's
 	Load     func() (*config.Config, error) // reads the config anew; nil refuses to reload
 }
@@ -119,7 +121,7 @@ func (d *Daemon) prober() probe.Func {
 	if d.options.Probe != nil {
 		return d.options.Probe
 	}
-	return probe.New(d.clock.Boot, probe.Options{Logger: d.log, Steered: d.steered.find}).Probe
+	return probe.New(d.clock.Boot, probe.Options{Logger: d.log, Resolver: d.options.Resolver, Steered: d.steered.find}).Probe
 }
 
 // spareFiles is how many open files are left for everything but probes.
