@@ -46,7 +46,7 @@ func TestNamesAsTargets(t *testing.T) {
 	w.waitUp(2)
 
 	w.breaks(0)
-	code, out, _ := w.sidestep("check", "--fail", "edge1.example.net.")
+	code, out, _ := w.sidestep("check", "--fail", "edge1.example.net")
 	line := regexp.MustCompile(`(?m)^web@edge1\.example\.net\. +pass .* 1 of 2 addresses failed, first ` + ip(w.backends[0]) + `: connection refused$`)
 	if code != 0 || !line.MatchString(out) {
 		t.Errorf("with one of two dead check exited with %d:\n%s", code, out)

@@ -63,11 +63,13 @@ func zonesOf(c *config.Config) []record.Name {
 	return names
 }
 
-// pick lists the names that mean a target.
+// pick lists the names that mean a target. One that is a name itself is meant
+// with and without its final dot.
 func pick(c *config.Config, t check.Target, names []string) []string {
 	var by []string
 	for _, name := range names {
-		if name == t.ID() || name == t.Check || name == t.Address || restsOn(c, name, t) {
+		rooted := name + "."
+		if name == t.ID() || name == t.Check || name == t.Address || rooted == t.ID() || rooted == t.Address || restsOn(c, name, t) {
 			by = append(by, name)
 		}
 	}

@@ -33,7 +33,12 @@ func (s *Schedule) probe(ctx context.Context, spec *check.Spec, target check.Tar
 	limited, cancel := context.WithTimeout(ctx, allowance(spec))
 	r := s.ask(limited, spec, target.Address)
 	cancel()
-	r.Target, r.Start, r.End = target, start, s.opts.Clock.Boot()
+	r.Target, r.Start = target, start
+	// A pass may have been known before the probe was over, as that of a name
+	// of which one address hangs.
+	if end := s.opts.Clock.Boot(); r.Outcome != check.Pass || r.End <= start || r.End > end {
+		r.End = end
+	}
 	switch over := r.Latency() - spec.Timeout; {
 	case ctx.Err() != nil:
 		disown(&r, "stopped before the probe was over")

@@ -323,3 +323,27 @@ func TestNothingIsHandedOverAfterTheEnd(t *testing.T) {
 	cancel()
 	s.deliver(ended)
 }
+
+// A pass keeps the time at which it was known, when that lies inside the probe.
+func TestAPassKnownEarlyKeepsItsTime(t *testing.T) {
+	inWorld(t, Options{}, func(w *world) {
+		for _, c := range []struct {
+			outcome     check.Outcome
+			known, want time.Duration // after the start
+		}{
+			{check.Pass, 3 * time.Millisecond, 3 * time.Millisecond},
+			{check.Fail, 3 * time.Millisecond, 9 * time.Millisecond},
+			{check.Pass, time.Hour, 9 * time.Millisecond},
+			{check.Pass, -time.Hour, 9 * time.Millisecond},
+		} {
+			w.probe = func(context.Context, *check.Spec, string) check.Result {
+				began := w.clock.Boot()
+				time.Sleep(9 * time.Millisecond)
+				return check.Result{Outcome: c.outcome, End: began + c.known}
+			}
+			if got := w.Round(w.t.Context(), jobs(spec(time.Second, 500*time.Millisecond), 1))[0].Latency(); got != c.want {
+				t.Errorf("%s known after %s: got %s, want %s", c.outcome, c.known, got, c.want)
+			}
+		}
+	})
+}
