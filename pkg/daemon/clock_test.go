@@ -1,10 +1,14 @@
 package daemon
 
 import (
+	"maps"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
 	"sidestep/pkg/clock"
+	"sidestep/pkg/lease/file"
 )
 
 // TestCase19WallClockStepsChangeNothing sets the date an hour forward and back
@@ -75,5 +79,38 @@ func TestCase19SuspendWritesNothing(t *testing.T) {
 		if s.Schedule.Gaps != 20 {
 			t.Errorf("%d of 20 suspends were noticed", s.Schedule.Gaps)
 		}
+	})
+}
+
+// A leader whose lock was replaced, and that has nothing to write, stands by all
+// the same, and leaves the directory to the new leader.
+func TestReplacedLockIsNoticedWithoutAWrite(t *testing.T) {
+	bubbled(t, func(t *testing.T) {
+		w := newWorld(t, class)
+		d := w.run()
+		time.Sleep(settled)
+		dir := w.config.State.Dir
+		if err := os.Remove(filepath.Join(dir, file.Name)); err != nil {
+			t.Fatal(err)
+		}
+		held, err := file.New(file.Options{Dir: dir, Node: "mon-2", Clock: w.clock}).Acquire(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(confirmLease + 2*retryLease + time.Second)
+		if s := d.status(); s.Leader.State != "standby" {
+			t.Errorf("it says it is %+v", s.Leader)
+		}
+		before := w.files(dir)
+		w.site.fail(a)
+		time.Sleep(2 * saveEvery)
+		if !maps.Equal(w.files(dir), before) {
+			t.Error("it went on to write into the directory of the new leader")
+		}
+		if err := held.Release(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(settled)
+		w.mustLive(b)
 	})
 }

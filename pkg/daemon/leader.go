@@ -98,6 +98,11 @@ func (d *Daemon) lead(ctx context.Context) error {
 	return nil
 }
 
+// confirmLease is how often a leader that writes nothing asks for its lease. A
+// lock file that was replaced is noticed by nobody else, and until it is, two
+// processes save into one directory.
+const confirmLease = 10 * time.Second
+
 // reign lasts until the lease is lost; false when ctx ended first. Once no call
 // of an earlier process can be open any more, the notes are believed again.
 func (d *Daemon) reign(ctx context.Context, held lease.Held) bool {
@@ -109,12 +114,18 @@ func (d *Daemon) reign(ctx context.Context, held lease.Held) bool {
 	if notes != nil && !quiet {
 		trust = time.After(d.writer.Quiet())
 	}
+	again := time.NewTicker(confirmLease)
+	defer again.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return false
 		case <-held.Lost():
 			return true
+		case <-again.C:
+			if err := held.Gate(0); !errors.Is(err, lease.ErrLost) { // else Lost is closed
+				d.errors.note("confirm the lease", err)
+			}
 		case <-trust:
 			d.errors.note("trust the notes", notes.Trust())
 		}

@@ -204,3 +204,43 @@ func TestCase91DroppedSetStaysAndIsSaid(t *testing.T) {
 		}
 	})
 }
+
+// A check that asks something else now begins anew, for the targets of the record
+// set that it belongs to; all others go on.
+func TestCase90ChangedCheckBeginsAnew(t *testing.T) {
+	bubbled(t, func(t *testing.T) {
+		w := newWorld(t, class)
+		other := *w.config.Checks["web"]
+		other.Name, other.TCP = "ssh", &check.TCP{Port: 22}
+		w.config.Checks["ssh"] = &other
+		w.addSet(&steer.Spec{
+			Key: record.Key{Zone: home, Name: "git.example.com.", Type: record.A}, Policy: steer.All, MinLive: 1, OnAllDown: steer.Keep,
+		}, a)
+		w.config.Records[1].Checks = []string{"ssh"}
+		d := w.run(w.reloading(func(next *config.Config) error {
+			changed := other
+			changed.TCP = &check.TCP{Port: 2222}
+			next.Checks = map[string]*check.Spec{"web": w.config.Checks["web"], "ssh": &changed}
+			return nil
+		}))
+		time.Sleep(settled)
+		before := len(w.writes(home))
+		if err := d.Reload(); err != nil {
+			t.Fatal(err)
+		}
+		for _, target := range d.status().Targets {
+			if fresh := target.Check == "ssh"; fresh != (target.Verdict == "unknown" && target.Passes == 0) || !fresh && target.Verdict != "up" {
+				t.Errorf("after the reload: %+v", target)
+			}
+		}
+		time.Sleep(settled)
+		for _, target := range d.status().Targets {
+			if target.Verdict != "up" {
+				t.Errorf("a minute later: %+v", target)
+			}
+		}
+		if n := len(w.writes(home)) - before; n > 0 {
+			t.Errorf("%d writes because a check changed", n)
+		}
+	})
+}
