@@ -84,3 +84,29 @@ func TestCase31ReadOnlyDirectoryDoesNotCostTheLease(t *testing.T) {
 	remount(0) // and the release can be written again
 	release(t, next)
 }
+
+// No room even for an empty file: nobody leads, and the error says what to do.
+func TestCase31NoRoomForTheLockFile(t *testing.T) {
+	dir := t.TempDir()
+	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "nr_inodes=2"); err != nil { // its root, and one file
+		t.Skipf("a small file system cannot be mounted here: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := unix.Unmount(dir, 0); err != nil {
+			t.Error(err)
+		}
+	})
+	filler := filepath.Join(dir, "filler")
+	if err := os.WriteFile(filler, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := newLock(dir, "mon-1").Acquire(ended())
+	var by *lease.HeldError
+	if !errors.Is(err, unix.ENOSPC) || errors.As(err, &by) || !strings.Contains(err.Error(), "free some space in "+dir) {
+		t.Errorf("got %v", err)
+	}
+	if err := os.Remove(filler); err != nil {
+		t.Fatal(err)
+	}
+	acquire(t, newLock(dir, "mon-1"))
+}
