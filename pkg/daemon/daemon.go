@@ -44,7 +44,8 @@ type Daemon struct {
 	schedule *schedule.Schedule
 	writer   *reconcile.Reconciler
 	leader   *leader
-	errors   *repeats
+	errors   *repeats // of this node itself
+	troubles *repeats // of the zones; a one-shot command has them in its answer
 	steered  steered
 	progress Progress // nil but in a one-shot command
 	inbox    chan message
@@ -77,16 +78,20 @@ func New(options Options) (*Daemon, error) {
 		options.Clock = clock.System()
 	}
 	d := &Daemon{
-		options: options,
-		log:     options.Logger,
-		clock:   options.Clock,
-		config:  options.Config,
-		errors:  newRepeats(options.Logger),
-		inbox:   make(chan message),
-		stopped: make(chan struct{}),
-		loaded:  options.Clock.Wall(),
-		rivals:  map[record.Name]*reconcile.TwoWritersError{},
-		shown:   map[record.Name]string{},
+		options:  options,
+		log:      options.Logger,
+		clock:    options.Clock,
+		config:   options.Config,
+		errors:   newRepeats(options.Logger),
+		troubles: newRepeats(options.Logger),
+		inbox:    make(chan message),
+		stopped:  make(chan struct{}),
+		loaded:   options.Clock.Wall(),
+		rivals:   map[record.Name]*reconcile.TwoWritersError{},
+		shown:    map[record.Name]string{},
+	}
+	if options.Once {
+		d.troubles = newRepeats(slog.New(slog.DiscardHandler))
 	}
 	if err := d.build(); err != nil {
 		return nil, err

@@ -137,7 +137,7 @@ func TestWritesOfAFailedRoundCount(t *testing.T) {
 		w.zones[home].Faults(nil)
 		time.Sleep(settled)
 		w.mustLive(b)
-		if len(w.log.with("works again what=write zone example.com.")) != 1 {
+		if len(w.log.with("can write the zone again zone=example.com.")) != 1 {
 			t.Error("nobody says that it works again")
 		}
 	})
@@ -203,7 +203,7 @@ func TestLeaderThatMayNotWriteSaysSo(t *testing.T) {
 		if s := r.status().Zones[0]; s.Error != lease.ErrShort.Error() {
 			t.Errorf("status says %q", s.Error)
 		}
-		if len(w.log.with("ERROR failed what=write zone example.com.")) != 1 {
+		if len(w.log.with("ERROR cannot write the zone zone=example.com.")) != 1 {
 			t.Errorf("the log says %q", w.log.with("ERROR"))
 		}
 	})

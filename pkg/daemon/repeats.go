@@ -1,6 +1,8 @@
 package daemon
 
 import (
+	"context"
+	"fmt"
 	"log/slog"
 	"strings"
 	"sync"
@@ -28,23 +30,25 @@ func newRepeats(log *slog.Logger) *repeats {
 	return &repeats{log: log, last: map[string]*repeated{}}
 }
 
-// note takes the outcome of something that is done again and again, and reports
-// whether it is news: an error that did not come since the last success. The
-// first success after errors is logged with their number.
-func (r *repeats) note(what string, err error) (news bool) {
+// note takes the outcome of something that is done again and again, "save the
+// state", to what is said in about, as attributes of the log. It reports whether
+// it is news: an error that did not come since the last success. The first success
+// after errors is logged with their number.
+func (r *repeats) note(what string, err error, about ...any) (news bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	old := r.last[what]
+	key := fmt.Sprint(append([]any{what}, about...)...)
+	old := r.last[key]
 	switch {
 	case err == nil && old == nil:
 		return false
 	case err == nil:
-		r.log.Info("works again", "what", what, "failures", old.times)
-		delete(r.last, what)
+		r.say(slog.LevelInfo, "can "+what+" again", append(about, "failures", old.times))
+		delete(r.last, key)
 		return false
 	case old == nil:
 		old = &repeated{gists: map[string]bool{}}
-		r.last[what] = old
+		r.last[key] = old
 	}
 	old.times++
 	gist := gistOf(err.Error())
@@ -53,11 +57,15 @@ func (r *repeats) note(what string, err error) (news bool) {
 	}
 	switch {
 	case news:
-		r.log.Error("failed", "what", what, "error", err)
+		r.say(slog.LevelError, "cannot "+what, append(about, "error", err))
 	case powerOfTwo(old.times):
-		r.log.Error("still failing", "what", what, "failures", old.times, "error", err)
+		r.say(slog.LevelError, "still cannot "+what, append(about, "failures", old.times, "error", err))
 	}
 	return news
+}
+
+func (r *repeats) say(level slog.Level, message string, attrs []any) {
+	r.log.Log(context.Background(), level, message, attrs...) //nolint:sloglint // what is done is a constant of each caller
 }
 
 // longestNumber is how long a word with a digit in it may be and still tell one

@@ -47,7 +47,7 @@ func (d *Daemon) wrote(w reconcile.Write) {
 		if w.Err != nil {
 			line.Error = w.Err.Error()
 		}
-		news := d.errors.note(fmt.Sprintf("write %s %s %s", c.Key, c.Action, c.Value), w.Err)
+		news := d.troubles.note("write the answer", w.Err, "set", c.Key.String(), "action", string(c.Action), "value", c.Value)
 		if w.Err == nil {
 			d.log.Info("write", "zone", line.Zone, "name", line.Name, "type", line.Type, "action", line.Action, "value", line.Value, "reason", line.Reason)
 		}
@@ -75,12 +75,12 @@ func (d *Daemon) report(r reconcile.Report) {
 		d.reportFailed(r)
 		return
 	}
-	d.errors.note("list zone "+string(r.Zone), nil)
+	d.troubles.note("list the zone", nil, "zone", string(r.Zone))
 	if r.Look {
 		d.tell(engine.Seen{Zone: *r.Seen})
 		return
 	}
-	d.errors.note("write zone "+string(r.Zone), nil)
+	d.troubles.note("write the zone", nil, "zone", string(r.Zone))
 	d.reportVerified(r)
 	d.ask(func(*engine.Engine) {
 		delete(d.rivals, r.Zone)
@@ -101,11 +101,11 @@ func (d *Daemon) reportFailed(r reconcile.Report) {
 		d.wouldWrite(r)
 		return
 	}
-	what := "write zone " + string(r.Zone)
+	what := "write the zone"
 	if r.Seen == nil {
-		what = "list zone " + string(r.Zone)
+		what = "list the zone"
 	}
-	d.errors.note(what, r.Err)
+	d.troubles.note(what, r.Err, "zone", string(r.Zone))
 	rival, _ := errors.AsType[*reconcile.TwoWritersError](r.Err)
 	d.ask(func(*engine.Engine) {
 		if rival != nil {

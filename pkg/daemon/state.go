@@ -67,7 +67,7 @@ func (d *Daemon) lookAtState() error {
 	case loaded.Lost():
 		d.log.Error("the saved state cannot be used; nothing is resumed before: sidestep approve all", "dir", dir, "reason", loaded.Reason)
 		d.engine.Lose()
-	case loaded.Status == store.Stale:
+	case loaded.Status == store.Stale && !d.options.Once:
 		d.log.Warn("the saved state is old: verdicts begin anew", "age", loaded.Age.String(), "reason", loaded.Reason)
 	}
 	return nil
@@ -214,9 +214,17 @@ func (d *Daemon) append(entries ...store.Entry) {
 
 // logEntry logs a line of the journal for people.
 func (d *Daemon) logEntry(e engine.Entry) {
-	if e.Kind == "verdict" {
-		d.log.Info("verdict", "target", e.Target, "from", e.From, "to", e.To, "phase", e.Phase, "cause", e.Cause, "detail", e.Detail)
-		return
+	switch {
+	case e.Kind == "verdict":
+		d.log.Info("verdict", "target", e.Target, "from", string(e.From), "to", string(e.To),
+			"phase", string(e.Phase), "cause", string(e.Cause), "detail", e.Detail)
+	case e.Kind == "guard" && e.By != "":
+		d.log.Info("approved", "target", e.Target, "by", e.By)
+	case e.Kind == "guard":
+		d.log.Info("stopped by a guard", "target", e.Target, "guard", e.Guard, "detail", e.Detail)
+	case e.Kind == "plan":
+		d.log.Info("changed by somebody else", "target", e.Target, "detail", e.Detail)
+	default:
+		d.log.Info("decision", "kind", e.Kind, "target", e.Target, "detail", e.Detail)
 	}
-	d.log.Info("decision", "kind", e.Kind, "target", e.Target, "guard", e.Guard, "by", e.By, "detail", e.Detail)
 }

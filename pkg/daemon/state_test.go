@@ -289,7 +289,7 @@ func TestCase31DiskThatFailsStopsNoFailover(t *testing.T) {
 		w.site.fail(a)
 		time.Sleep(5 * time.Minute)
 		w.mustLive(b)
-		for _, what := range []string{"failed what=save the state", "failed what=append to the journal", "note not stored"} {
+		for _, what := range []string{"ERROR cannot save the state", "ERROR cannot append to the journal", "note not stored"} {
 			if n := len(w.log.with(what)); n != 1 {
 				t.Errorf("%q is in the log %d times", what, n)
 			}

@@ -79,7 +79,7 @@ func TestStatusAtTheStart(t *testing.T) {
 		if r := d.status().Records[0]; !strings.Contains(r.Reason, "judged") {
 			t.Errorf("before the verdicts: %q", r.Reason)
 		}
-		if n := len(w.log.with("works again what=list zone example.com.")); n != 1 {
+		if n := len(w.log.with("can list the zone again zone=example.com.")); n != 1 {
 			t.Errorf("that the list works again is in the log %d times", n)
 		}
 	})
