@@ -49,7 +49,7 @@ failed, or another failure, 2 usage or config.`,
 }
 
 func (a *app) check(ctx context.Context, names []string, fail bool) error {
-	log, err := a.logger(true)
+	log, err := a.logger()
 	if err != nil {
 		return err
 	}

@@ -117,7 +117,7 @@ func demoDir(ctx context.Context, dir string) (path string, clean func() error, 
 // demoDaemon makes the daemon of the demo's config: the same as any other. The
 // story keeps its log out of the timeline.
 func (a *app) demoDaemon(w *demoWorld, script bool) (run func(context.Context) error, err error) {
-	log, err := a.logger(script)
+	log, err := a.demoLog(script)
 	if err != nil {
 		return nil, err
 	}

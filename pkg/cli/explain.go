@@ -90,7 +90,7 @@ func (a *app) explain(ctx context.Context, request control.ExplainRequest) error
 
 // explainSaved needs no secret: nobody is asked.
 func (a *app) explainSaved(request control.ExplainRequest) (control.Explanation, error) {
-	log, err := a.logger(true)
+	log, err := a.logger()
 	if err != nil {
 		return control.Explanation{}, err
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -25,8 +26,8 @@ type logFlags struct {
 
 func (f *logFlags) bind(cmd *cobra.Command) {
 	flags := cmd.PersistentFlags()
-	flags.StringVar(&f.level, "log-level", "info", "log lines of this `LEVEL` and above: debug, info, warn, error")
-	flags.StringVar(&f.format, "log-format", "auto", "`FORM` of the log: json, console, auto (console on a terminal)")
+	flags.StringVar(&f.level, "log-level", "", "log lines of this `LEVEL` and above: debug, info, warn, error (default info in run and demo, warn elsewhere)")
+	flags.StringVar(&f.format, "log-format", "auto", "`FORM` of the log: json, console, auto (json in run, unless on a terminal, else console)")
 	complete(cmd, "log-level", func() []string { return []string{"debug", "info", "warn", "error"} })
 	complete(cmd, "log-format", func() []string { return []string{"json", "console", "auto"} })
 }
@@ -41,12 +42,12 @@ const (
 // daemonLog makes the log of a process that must never wait for it: lines that
 // nobody reads are dropped and counted, and a reader that is gone ends nothing.
 // flush is called at the end. zerolog's own diode does the queueing.
-func (a *app) daemonLog(quiet bool) (log *slog.Logger, flush func(), err error) {
+func (a *app) daemonLog() (log *slog.Logger, flush func(), err error) {
 	signal.Ignore(syscall.SIGPIPE) // a Go program dies of a broken pipe at stderr else
 	queue := diode.NewWriter(a.screen, logLines, 0, func(missed int) {
 		fmt.Fprintf(a.screen, "sidestep: %d lines of the log were dropped: nobody reads them\n", missed)
 	})
-	log, err = a.loggerTo(queue, quiet)
+	log, err = a.loggerTo(queue, zerolog.InfoLevel, !a.screen.terminal)
 	flush = func() {
 		done := make(chan struct{})
 		go func() {
@@ -61,29 +62,64 @@ func (a *app) daemonLog(quiet bool) (log *slog.Logger, flush func(), err error) 
 	return log, flush, err
 }
 
-// logger makes the log of a command. quiet raises its level to warnings, where
-// the answer is what matters; an explicit --log-level wins.
-func (a *app) logger(quiet bool) (*slog.Logger, error) { return a.loggerTo(a.screen, quiet) }
+// logger makes the log of a command, for the person who typed it: the answer is
+// what matters, so that only warnings and errors are told unless --log-level says
+// otherwise.
+func (a *app) logger() (*slog.Logger, error) {
+	return a.loggerTo(a.screen, zerolog.WarnLevel, false)
+}
 
-func (a *app) loggerTo(to io.Writer, quiet bool) (*slog.Logger, error) {
-	level, err := zerolog.ParseLevel(a.log.level)
-	if err != nil || level < zerolog.DebugLevel || level > zerolog.ErrorLevel {
-		return nil, usagef("--log-level %q: expected debug, info, warn or error; try: sidestep --help", a.log.level)
+// demoLog makes the log of a demo: that of a daemon for a person who watches it,
+// and out of the way of a story.
+func (a *app) demoLog(script bool) (*slog.Logger, error) {
+	if script {
+		return a.logger()
 	}
-	if quiet && level == zerolog.InfoLevel {
-		level = zerolog.WarnLevel
-	}
-	out := to
-	switch a.log.format {
-	case "json":
-	case "console", "auto":
-		if a.log.format == "console" || a.screen.terminal {
-			out = zerolog.ConsoleWriter{Out: to, NoColor: !a.screen.colour, TimeFormat: "15:04:05.000"}
+	return a.loggerTo(a.screen, zerolog.InfoLevel, false)
+}
+
+// loggerTo makes a log of the level and form that the flags say, or else of those
+// that are given.
+func (a *app) loggerTo(to io.Writer, level zerolog.Level, json bool) (*slog.Logger, error) {
+	if a.log.level != "" {
+		var err error
+		level, err = zerolog.ParseLevel(a.log.level)
+		if err != nil || level < zerolog.DebugLevel || level > zerolog.ErrorLevel {
+			return nil, usagef("--log-level %q: expected debug, info, warn or error; try: sidestep --help", a.log.level)
 		}
+	}
+	switch a.log.format {
+	case "json", "console":
+		json = a.log.format == "json"
+	case "auto":
 	default:
 		return nil, usagef("--log-format %q: expected json, console or auto; try: sidestep --help", a.log.format)
 	}
+	if !json {
+		to = zerolog.ConsoleWriter{Out: to, NoColor: !a.screen.colour, TimeFormat: "15:04:05.000"}
+	}
 	zerolog.TimeFieldFormat = logTime
-	log := zerolog.New(out).Level(level).With().Timestamp().Logger()
-	return slog.New(zerolog.NewSlogHandler(log)), nil
+	log := zerolog.New(to).Level(level).With().Timestamp().Logger()
+	return slog.New(telling{zerolog.NewSlogHandler(log)}), nil
 }
+
+// telling leaves out the attributes of a line that say nothing: a verdict of up has
+// no cause.
+type telling struct{ slog.Handler }
+
+func (t telling) Handle(ctx context.Context, line slog.Record) error {
+	short := slog.NewRecord(line.Time, line.Level, line.Message, line.PC)
+	line.Attrs(func(a slog.Attr) bool {
+		if a.Value.String() != "" {
+			short.AddAttrs(a)
+		}
+		return true
+	})
+	return t.Handler.Handle(ctx, short)
+}
+
+func (t telling) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return telling{t.Handler.WithAttrs(attrs)}
+}
+
+func (t telling) WithGroup(name string) slog.Handler { return telling{t.Handler.WithGroup(name)} }

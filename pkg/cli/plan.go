@@ -158,7 +158,7 @@ func (a *app) once(ctx context.Context, request control.PlanRequest, write bool)
 
 // oneShot makes a daemon that carries one command out and goes.
 func (a *app) oneShot(cfg *config.Config, write bool) (*daemon.Daemon, error) {
-	log, err := a.logger(true)
+	log, err := a.logger()
 	if err != nil {
 		return nil, err
 	}

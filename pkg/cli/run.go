@@ -40,7 +40,7 @@ Exit codes: 0 ended by a signal, 2 usage or config, 1 other failure.`,
 }
 
 func (a *app) daemon(ctx context.Context, readOnly bool) error {
-	log, flush, err := a.daemonLog(false)
+	log, flush, err := a.daemonLog()
 	if err != nil {
 		return err
 	}

@@ -77,7 +77,7 @@ func (a *app) validate(ctx context.Context, online bool) error {
 	if text := daemon.Unpermitted(cfg); text != "" {
 		answer.Warnings = append(answer.Warnings, text)
 	}
-	log, err := a.logger(true)
+	log, err := a.logger()
 	if err != nil {
 		return err
 	}
