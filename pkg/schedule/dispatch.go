@@ -97,7 +97,7 @@ func (s *Schedule) look(now time.Duration) {
 		s.counts.gaps++
 		s.counts.missed += s.passOver(now)
 		s.log.Warn("the process stood still: probes under way do not count, slots that passed are left out",
-			"late", late, "in_flight", s.running)
+			"late", late.Round(time.Millisecond).String(), "in_flight", s.running)
 	}
 	s.awake.last = now
 }
