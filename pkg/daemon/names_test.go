@@ -72,8 +72,8 @@ func TestCase42UnicodeZone(t *testing.T) {
 }
 
 // TestCase45AliasThereAndBack switches a CNAME to its second value and back at a
-// provider whose calls are atomic. The name always has one alias, and records of
-// other types below and beside it stay.
+// provider whose calls are atomic, and which refuses the first tries. The name
+// always has one alias, and records of other types at other names stay.
 func TestCase45AliasThereAndBack(t *testing.T) {
 	const first, second = "a.example.net.", "b.example.net."
 	for _, class := range []memory.Class{memory.Rename, memory.Exact, memory.Prerequisites, memory.Whole} {
@@ -95,6 +95,17 @@ func TestCase45AliasThereAndBack(t *testing.T) {
 				d := w.run()
 				time.Sleep(settled)
 				w.site.fail(a)
+				zone.Faults(func(op memory.Op, _ int) memory.Fault {
+					if op.Write() {
+						return memory.Fault{Kind: memory.Throttled}
+					}
+					return memory.Fault{}
+				})
+				time.Sleep(settled)
+				if live := zone.Live(key); !slices.Equal(live, []string{first}) {
+					t.Errorf("after a switch that was refused: %v", live)
+				}
+				zone.Faults(nil)
 				time.Sleep(settled)
 				if live := zone.Live(key); !slices.Equal(live, []string{second}) {
 					t.Errorf("after the first died: %v", live)

@@ -19,7 +19,9 @@
 // the process before say that no take-away was open. Adds wait for no doubt; a
 // create and a swap, which put in what has no copy yet, wait until no call is
 // open that could double it or write over it. What a list may not show yet is
-// neither sent again nor a ground to take away or to end by.
+// neither sent again nor a ground to take away or to end by. A change that was
+// accepted three times in one round and is still not shown is given up for it:
+// the lists lag by more than the provider promises.
 //
 // Zones are worked side by side, each by one worker, so that one in trouble
 // never stops another; the record sets of a zone go one after the other, and
