@@ -154,6 +154,9 @@ func TestSourceLeavesThePortToConnect(t *testing.T) {
 	}
 }
 
+// Case: the IPv6 listener of a target has stopped, the IPv4 one is up. Expected:
+// the AAAA target fails, the A target passes, and no IPv4 connection is made for
+// the first.
 func TestCase12IPv6DownIsNotHiddenByIPv4(t *testing.T) {
 	six := serve(t, "[::1]:0", hang)
 	four := serve(t, fmt.Sprintf("127.0.0.1:%d", six.port()), hang)
@@ -176,10 +179,10 @@ func inChild(t *testing.T, role string, attributes *syscall.SysProcAttr, env ...
 	cmd.SysProcAttr = attributes
 	var out bytes.Buffer
 	cmd.Stdout = &out
-	if err := cmd.Run(); err != nil {
-		if attributes != nil {
-			t.Skipf("cannot make a namespace: %v", err)
-		}
+	if err := cmd.Start(); err != nil {
+		missing(t, fmt.Sprintf("cannot make a namespace: %v", err))
+	}
+	if err := cmd.Wait(); err != nil {
 		t.Fatal(err)
 	}
 	return out.String()

@@ -62,7 +62,7 @@ func (a *attempt) failed(err error) *failure {
 	case a.phase == check.PhaseConnect, a.phase == check.PhaseSend:
 		return unknown(a.phase, "%s: %v", a.phase, err)
 	}
-	return fail(a.phase, check.CauseMismatch, "not an answer of the expected protocol: %s", a.quote(err.Error()))
+	return fail(a.phase, check.CauseMismatch, "not an answer of the expected protocol: %s", a.plain(err.Error()))
 }
 
 // failedCall judges the error number of a system call.

@@ -75,11 +75,11 @@ func (a *attempt) readHeaders(in *reader) (*http.Response, *failure) {
 	a.phase = check.PhaseHeaders
 	for range maxInterim + 1 {
 		response, err := http.ReadResponse(&in.buffered, a.shared.asked)
-		if err != nil && in.err != nil {
-			err = in.err // the parser complains of the cut that this made
-		}
-		if err != nil {
-			return nil, a.failed(err)
+		switch {
+		case err != nil && in.err != nil:
+			return nil, a.failed(in.err) // the parser complains of the cut that this made
+		case err != nil:
+			return nil, fail(a.phase, check.CauseMismatch, "expected HTTP/1.x, got %s: %s", a.quote(in.began()), a.plain(err.Error()))
 		}
 		if response.ProtoMajor != 1 {
 			return nil, fail(a.phase, check.CauseMismatch, "expected HTTP/1.x, got %s", a.quote(response.Proto))
@@ -143,13 +143,15 @@ type reader struct {
 	from     io.Reader
 	left     int64 // bytes that may still come
 	err      error // what ended the reading
+	first    [maxQuote]byte
+	kept     int // bytes of first
 	buffered bufio.Reader
 }
 
 var pool = sync.Pool{New: func() any { return new(reader) }}
 
 func (r *reader) begin(from io.Reader, bound int64) {
-	r.from, r.left, r.err = from, bound, nil
+	r.from, r.left, r.err, r.kept = from, bound, nil, 0
 	r.buffered.Reset(r)
 }
 
@@ -167,5 +169,9 @@ func (r *reader) Read(p []byte) (int, error) {
 	n, err := r.from.Read(p[:min(int64(len(p)), r.left)])
 	r.left -= int64(n)
 	r.err = err
+	r.kept += copy(r.first[r.kept:], p[:n])
 	return n, err
 }
+
+// began is how the answer began.
+func (r *reader) began() string { return string(r.first[:r.kept]) }

@@ -15,6 +15,8 @@ import (
 	"sidestep/pkg/check"
 )
 
+// Case: the unit's environment has proxy variables. Expected: probes do not know
+// of them, so a healthy target passes, a dead one fails, and the proxy sees none.
 func TestCase04ProxyEnvironmentIsIgnored(t *testing.T) {
 	proxy := serve(t, "127.0.0.1:0", func(conn net.Conn) {
 		readRequest(conn)
@@ -33,6 +35,8 @@ func TestCase04ProxyEnvironmentIsIgnored(t *testing.T) {
 	}
 }
 
+// Case: a server keeps its open connections and takes no new ones. Expected: every
+// probe has a connection of its own, which ends with it.
 func TestCase05EveryProbeHasItsOwnConnection(t *testing.T) {
 	ended := make(chan struct{}, 100)
 	s := serve(t, "127.0.0.1:0", func(conn net.Conn) {
@@ -63,6 +67,11 @@ func TestCase05EveryProbeHasItsOwnConnection(t *testing.T) {
 	expect(t, p.Probe(context.Background(), spec, "127.0.0.1"), "fail connect/refused")
 }
 
+// Case: servers that answer 200, 204, 206, 301, 302, 401, 403, 404, 429, 500, 503,
+// 100 and then 200, HTTP/1.0 without a length, a status line without a reason,
+// and a banner that is no HTTP; status: [200-299, 401] beside the default.
+// Expected: 2xx passes, interim answers do not count, garbage fails, and the
+// list flips 401 alone.
 func TestCase11StatusTable(t *testing.T) {
 	line := func(status string) string { return "HTTP/1.1 " + status + "\r\nContent-Length: 0\r\n\r\n" }
 	for _, c := range []struct{ answer, byDefault, with401 string }{

@@ -39,11 +39,12 @@ func TestMain(m *testing.M) {
 
 // roles are what a child process can be.
 var roles = map[string]func(){
-	"bench-target":    serveBenchTarget,
-	"no-descriptors":  probeWithoutDescriptors,
-	"no-network":      probeWithoutNetwork,
-	"ping-no-network": pingWithoutNetwork,
-	"no-roots":        probeWithoutRoots,
+	"bench-target":     serveBenchTarget,
+	"no-descriptors":   probeWithoutDescriptors,
+	"no-network":       probeWithoutNetwork,
+	"ping-no-network":  pingWithoutNetwork,
+	"no-roots":         probeWithoutRoots,
+	"vanishing-source": probeFromAVanishingSource,
 }
 
 // child prepares this test binary to play a role.

@@ -126,6 +126,9 @@ func httpsSpec(port uint16) *check.Spec {
 	return httpSpec(port, func(h *check.HTTP) { h.Scheme = "https" }, matching("secure"))
 }
 
+// Case: a server with a good certificate for www.example.com, given by SNI, and
+// an expired one for everybody else, dialled by its address. Expected: SNI, the
+// verified name and Host are www.example.com; swapped, the certificate is told.
 func TestCase01NameNotAddressIsSentAndVerified(t *testing.T) {
 	ca := newAuthority(t)
 	good, old := ca.issue("www.example.com", time.Now().Add(time.Hour)), ca.issue("old.example.com", time.Now().Add(-time.Hour))
