@@ -19,7 +19,7 @@ import (
 // probes again.
 func probeFromAVanishingSource() {
 	ip := func(args ...string) {
-		if out, err := exec.Command("ip", args...).CombinedOutput(); err != nil { //nolint:noctx // ends with the child
+		if out, err := exec.Command("ip", args...).CombinedOutput(); err != nil {
 			fmt.Printf("ip %s: %v: %s\n", strings.Join(args, " "), err, out)
 			os.Exit(0)
 		}
@@ -40,7 +40,7 @@ func probeFromAVanishingSource() {
 // probeFromTo probes from one address to another, makes it vanish, and tells
 // what was seen of each probe.
 func probeFromTo(source, target string, vanish func()) {
-	listener, err := net.Listen("tcp", net.JoinHostPort(target, "0")) //nolint:noctx // ends with the child
+	listener, err := net.Listen("tcp", net.JoinHostPort(target, "0"))
 	if err != nil {
 		fmt.Println(err)
 		return
