@@ -59,11 +59,12 @@ func newOutcast(t *testing.T) *outcast {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, err := os.MkdirTemp("", "sidestep-test-") // t.TempDir is closed to others
-	if err != nil {
-		t.Fatal(err)
+	dir := t.TempDir()
+	for d := dir; d != filepath.Clean(os.TempDir()) && d != "/"; d = filepath.Dir(d) { // closed to others
+		if err := os.Chmod(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
 	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	o := &outcast{t: t, dir: dir, binary: filepath.Join(dir, "sidestep"), stop: t.Context(), attributes: &syscall.SysProcAttr{
 		Cloneflags: syscall.CLONE_NEWNET, Credential: &syscall.Credential{Uid: nobody, Gid: nobody}, Pdeathsig: syscall.SIGKILL,
 	}}
