@@ -66,8 +66,14 @@ type running struct {
 // before it.
 func start(t *testing.T, dir string, args ...string) *running {
 	t.Helper()
-	r := &running{cmd: exec.Command("sidestep", args...), stderr: &lockedBuffer{}}
-	r.cmd.Dir, r.cmd.Stderr = dir, r.stderr
+	return startBy(t, "sidestep", nil, dir, args...)
+}
+
+// startBy starts what lies at a path, with more in its environment.
+func startBy(t *testing.T, path string, env []string, dir string, args ...string) *running {
+	t.Helper()
+	r := &running{cmd: exec.Command(path, args...), stderr: &lockedBuffer{}}
+	r.cmd.Dir, r.cmd.Stderr, r.cmd.Env = dir, r.stderr, append(os.Environ(), env...)
 	out, err := r.cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -140,7 +146,11 @@ func TestREADMEDemoScript(t *testing.T) {
 func TestREADMEDemo(t *testing.T) {
 	dir := shortDir(t)
 	t.Setenv("TMPDIR", dir)
-	demo := start(t, dir, "demo")
+	path, err := exec.LookPath("sidestep")
+	if err != nil {
+		t.Fatal(err)
+	}
+	demo := startBy(t, path, []string{"PATH=" + dir}, dir, "demo") // as make demo does
 	var said string
 	for !strings.Contains(said, "Ctrl-C ends it all.") {
 		line, err := demo.stdout.ReadString('\n')
@@ -157,7 +167,7 @@ func TestREADMEDemo(t *testing.T) {
 		return m[1]
 	}
 	dns := find(`zone +demo.test, served at (\S+)`)
-	config := find(`sidestep status --config (\S+)`)
+	config := find(`(?m)^  ` + regexp.QuoteMeta(path) + ` status --config (\S+)$`)
 	waitAnswer := func(want ...string) {
 		t.Helper()
 		var got []string

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -157,12 +158,39 @@ Break a server (modes: refuse, hang, reset, 503), watch, and mend it:
 
 Look at what sidestep sees and does:
 
-  sidestep status --config %[1]s
-  sidestep plan   --config %[1]s
+  %[7]s status --config %[1]s
+  %[7]s explain www --config %[1]s
+  %[7]s plan --config %[1]s
 
 A server is down after 3 failures in a row, a second apart. Ctrl-C ends it all.
 
-`, w.config, w.dns, w.serverList(), host, port, w.control.Addr())
+`, w.config, w.dns, w.serverList(), host, port, w.control.Addr(), program(a.io.Program))
+}
+
+// program is what a person types in any folder to start what was typed: its name
+// where the shell finds it by that, else its path.
+func program(typed string) string {
+	const name = "sidestep"
+	path, err := exec.LookPath(typed)
+	if err != nil {
+		path, err = os.Executable()
+	}
+	if err == nil {
+		path, err = filepath.Abs(path)
+	}
+	if err != nil {
+		return name
+	}
+	if found, err := exec.LookPath(name); err == nil && sameFile(found, path) {
+		return name
+	}
+	return path
+}
+
+func sameFile(a, b string) bool {
+	one, err := os.Stat(a)
+	other, otherErr := os.Stat(b)
+	return err == nil && otherErr == nil && os.SameFile(one, other)
 }
 
 // demoTimes are the intervals of the demo: slow enough to watch, or, for the

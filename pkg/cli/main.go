@@ -19,11 +19,12 @@ type IO struct {
 	In       io.Reader
 	Out, Err io.Writer
 	Getenv   func(string) string
+	Program  string // as it was typed
 }
 
 // System is the process's own stdio.
 func System() IO {
-	return IO{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv}
+	return IO{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv, Program: os.Args[0]}
 }
 
 // app is what the commands share.
