@@ -23,7 +23,7 @@ TARGET says to what:
             steering a name that another tool claims, or a manual failback
   ADDRESS   resuming a value that somebody else paused
   ZONE      with --plan CHECKSUM: the plan that max_changes stopped, once
-  all       resuming again after a corrupt state, when overrides may be lost
+  all       resuming again after a corrupt state; look at what is paused first
 
 What waits, and for what, is in status and in plan. A yes to the first plan may
 be said before there is one: it is kept, and the answer says that nothing waits.

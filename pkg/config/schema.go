@@ -37,12 +37,12 @@ func hostWord() *kind {
 
 var nodeKeys = []field{
 	{name: "name", kind: hostWord(), word: "the host name", doc: "name of this node in the zone's stamp, in status and in the journal"},
-	{name: "vantage", kind: hostWord(), word: "the node's name", doc: "where this node looks from"},
+	{name: "vantage", kind: hostWord(), word: "the node's name", doc: "where this node looks from, for vantages, which are not built"},
 }
 
 var stateKeys = []field{
 	{name: "dir", kind: path("a directory"), def: "/var/lib/sidestep", doc: "state, journal and lock file; relative to the config's folder"},
-	{name: "max_age", kind: duration(0), def: "15m", doc: "verdicts that are older are not taken up at a start; overrides always are"},
+	{name: "max_age", kind: duration(0), def: "15m", doc: "verdicts that are older are not taken up at a start; what persons said always is"},
 }
 
 var controlKeys = []field{

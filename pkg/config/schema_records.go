@@ -154,7 +154,7 @@ var recordKeys = []field{
 	{name: "check", kind: oneOrMore(label("a check's name")), doc: "the checks of each answer; all must be up"},
 	{name: "answers", kind: listOf(orText(text("a value"), object(answerKeys...))), need: true, doc: "the values it may answer with; for priority the order counts"},
 	{name: "max_live", kind: count(1, math.MaxInt32), def: "1", doc: "priority: how many at once"},
-	{name: "min_live", kind: count(0, math.MaxInt32), def: "1", doc: "so many values stay live through anything but a pin"},
+	{name: "min_live", kind: count(0, math.MaxInt32), def: "1", doc: "so many values stay live, whatever is down"},
 	{name: "on_all_down", kind: choice("fallback", "keep", "open", "none"), word: "fallback with a fallback list, else keep", doc: "when nothing is usable: the list, the last live set, every answer, or no answer at all"},
 	{name: "fallback", kind: listOf(text("a value")), doc: "values that stand in when nothing is usable; they are not probed"},
 	{name: "failback", kind: object(

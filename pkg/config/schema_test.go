@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -163,7 +164,7 @@ func row(out *strings.Builder, path string, f *field) {
 	if f.of != "" {
 		meaning = "(" + strings.ReplaceAll(f.of, " ", ", ") + ") " + meaning
 	}
-	if missing := missingAt(path); missing != "" {
+	if missing := cmp.Or(missingAt(path), missingOf(f.of)); missing != "" {
 		meaning += "; " + missing
 	}
 	cells := []string{"`" + path + "`", f.kind.word, fallback, meaning}
@@ -171,6 +172,20 @@ func row(out *strings.Builder, path string, f *field) {
 		cells[i] = strings.ReplaceAll(c, "|", `\|`)
 	}
 	fmt.Fprintf(out, "| %s |\n", strings.Join(cells, " | "))
+}
+
+// missingOf says of a key that no provider of this version has, that it is not
+// built.
+func missingOf(providers string) string {
+	for name := range strings.FieldsSeq(providers) {
+		if _, missing := notBuilt["zones[].provider="+name]; !missing {
+			return ""
+		}
+	}
+	if providers == "" {
+		return ""
+	}
+	return "**not built**"
 }
 
 // missingAt says what of a key, or of one above it, is not built.
