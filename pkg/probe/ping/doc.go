@@ -45,6 +45,10 @@
 // not deliver is seen on neither: errors that a firewall drops, and those whose
 // quote a translator of addresses did not translate back.
 //
+// What is in the receive buffer at the deadline counts, also when this process
+// had no time to read it. Should the buffer have overflowed, which takes
+// hundreds of replies at one instant, the rest is lost like on the way.
+//
 // A full send buffer, which neighbours that do not answer can cause, is waited
 // for until the deadline; what could not be sent is never counted as lost.
 package ping

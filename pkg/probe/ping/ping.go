@@ -80,6 +80,9 @@ func (p *Pinger) fly(ctx context.Context, l *line, f *flight) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return ctx.Err()
 	}
+	// On a machine that is too busy a reply may be there and the reader not have
+	// had its turn: that is no loss.
+	l.wire.flush(func(m message) { p.take(l, m) })
 	return nil
 }
 

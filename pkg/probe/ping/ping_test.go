@@ -40,6 +40,7 @@ type fake struct {
 
 	mu     sync.Mutex
 	sent   []asked
+	late   []message // there, and not read in time
 	in     chan message
 	broken chan error
 	closed chan struct{}
@@ -53,6 +54,13 @@ func newFake(respond func(*fake, asked) error) *fake {
 
 func (f *fake) id() uint16 { return fakeID }
 func (f *fake) close()     { close(f.closed) }
+
+func (f *fake) flush(take func(message)) {
+	for _, m := range f.late {
+		take(m)
+	}
+	f.late = nil
+}
 
 func (f *fake) send(packet []byte, to netip.Addr) error {
 	m, ok := parseRequest(to.Is6(), to, packet)
@@ -352,6 +360,15 @@ func TestOwnFaults(t *testing.T) {
 		answer, took, _, err := ask(t, func(*fake, asked) error { return syscall.EAGAIN })
 		if err != nil || answer.Sent != 0 || !errors.Is(answer.Unsent, syscall.EAGAIN) || took != 6*time.Second {
 			t.Errorf("got %+v, %v after %v, want nothing sent and why", answer, err, took)
+		}
+	})
+	bubble(t, "a reader without a turn", func(t *testing.T) {
+		answer, took, _, err := ask(t, func(f *fake, request asked) error {
+			f.late = append(f.late, request.answer())
+			return nil
+		})
+		if err != nil || answer.Came != 3 || took != 6*time.Second {
+			t.Errorf("got %+v, %v after %v, want the 3 replies that were there", answer, err, took)
 		}
 	})
 	bubble(t, "a broken socket", func(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -40,6 +41,9 @@ type socket struct {
 	v6       bool
 	datagram bool
 	ident    uint16
+
+	flushing sync.Mutex // guards late
+	late     *reader    // for flush; nil until it is needed
 }
 
 // Permitted tells whether this process may ping in a family: nil, or what Ping
@@ -217,11 +221,26 @@ func (s *socket) receive(take func(message)) error {
 	if err != nil {
 		return err
 	}
-	r := reader{socket: s, take: take, packet: make([]byte, packetSize), control: make([]byte, controlSize)}
+	r := s.reader(take)
 	if err := conn.Read(r.readAll); err != nil {
 		return err
 	}
 	return r.failed
+}
+
+// flush reads what is there, beside the reader.
+func (s *socket) flush(take func(message)) {
+	s.flushing.Lock()
+	defer s.flushing.Unlock()
+	if s.late == nil {
+		s.late = s.reader(take)
+	}
+	s.late.take = take
+	s.late.readAll(0)
+}
+
+func (s *socket) reader(take func(message)) *reader {
+	return &reader{socket: s, take: take, packet: make([]byte, packetSize), control: make([]byte, controlSize)}
 }
 
 // reader is the reading half of a socket.

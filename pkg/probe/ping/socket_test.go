@@ -75,6 +75,41 @@ func TestLoopback(t *testing.T) {
 	})
 }
 
+// TestFlush: what came is read at the deadline although nobody read before.
+func TestFlush(t *testing.T) {
+	kinds(t, func(t *testing.T) {
+		for _, address := range []string{"127.0.0.2", "::1"} {
+			to := netip.MustParseAddr(address)
+			w, err := openSocket(place{v6: to.Is6()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := &Pinger{open: func(place) (wire, error) { return deafWire{w, make(chan struct{})}, nil }}
+			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+			answer, err := p.Ping(ctx, Ask{Peer: to, Count: 2, Need: 2})
+			if cancel(); err != nil || answer.Came != 2 {
+				t.Errorf("%s: got %+v, %v, want 2 replies", to, answer, err)
+			}
+		}
+	})
+}
+
+// deafWire has a reader that never gets a turn.
+type deafWire struct {
+	wire
+	closed chan struct{}
+}
+
+func (d deafWire) receive(func(message)) error {
+	<-d.closed
+	return os.ErrClosed
+}
+
+func (d deafWire) close() {
+	close(d.closed)
+	d.wire.close()
+}
+
 // router makes a second namespace, joined by veth, that routes for this one:
 // 10.0.0.2 and fd00::2 answer, and what lies behind them is refused, each
 // network with the error of its name.

@@ -34,6 +34,8 @@ type wire interface {
 	// receive hands over what comes in, and returns when the wire is closed or
 	// broken.
 	receive(take func(message)) error
+	// flush hands over what is there already, and waits for nothing.
+	flush(take func(message))
 	close()
 }
 
