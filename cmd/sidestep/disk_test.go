@@ -179,9 +179,34 @@ func TestCase31StartOnAReadOnlyDisk(t *testing.T) {
 	w.waitUp(2)
 	w.failOverAndBack(0)
 	w.waitUnsaved(true)
+	if n := strings.Count(p.log.String(), "older generation"); n > 0 {
+		t.Errorf("%d lines of what is only a part of the trouble", n)
+	}
 	if code := p.stop(t); code == 0 || !strings.Contains(p.log.String(), "read-only file system") {
 		t.Errorf("it ended with %d, and its last state is not saved", code)
 	}
+}
+
+// TestCase31OneShotOnAReadOnlyDisk fails over by one command with a lock file that
+// is there and a disk that takes nothing: the answer is what was done, and the
+// exit code says that it is not saved.
+func TestCase31OneShotOnAReadOnlyDisk(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, rfc2136test.StartBIND)
+	w.smallDisk()
+	w.write()
+	if code, out, errOut := w.sidestep("reconcile"); code != 0 {
+		t.Fatalf("reconcile exited with %d: %s%s", code, out, errOut)
+	}
+	w.remount(unix.MS_RDONLY)
+	if err := w.backends[0].Break(lab.Refuse); err != nil {
+		t.Fatal(err)
+	}
+	code, out, errOut := w.sidestep("reconcile")
+	if code != 1 || !strings.Contains(out, "written: 1") || !strings.Contains(errOut, "sidestep: save the state") {
+		t.Errorf("reconcile exited with %d:\n%s%s", code, out, errOut)
+	}
+	w.waitLive(ip(w.backends[1]))
 }
 
 func verdictOf(s *control.Status, target int) string {

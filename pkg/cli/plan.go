@@ -106,17 +106,20 @@ func (a *app) plan(ctx context.Context, f planFlags, write bool) error {
 	request := control.PlanRequest{Zones: f.zones, Override: f.override, TakeOver: f.takeOver, NoWait: f.noWait}
 	answer, err := a.askOrDo(ctx, request, write)
 	a.progressDone()
-	if err != nil {
-		return orInterrupted(ctx, err, planStopped(write))
+	err = orInterrupted(ctx, err, planStopped(write))
+	if err != nil && len(answer.Zones) == 0 {
+		return err
 	}
+	// An error beside an answer, such as a state that could not be saved, takes
+	// nothing of it back.
 	a.exit = planExit(answer, f, write)
 	if a.json {
-		err = a.printJSON(answer)
+		err = errors.Join(err, a.printJSON(answer))
 	} else {
 		a.printPlan(answer, write)
 	}
-	if slices.ContainsFunc(answer.Zones, func(z control.ZonePlan) bool { return z.Error != "" }) {
-		err = errors.Join(err, orInterrupted(ctx, ctx.Err(), planStopped(write)))
+	if err == nil && slices.ContainsFunc(answer.Zones, func(z control.ZonePlan) bool { return z.Error != "" }) {
+		err = orInterrupted(ctx, ctx.Err(), planStopped(write))
 	}
 	return err
 }

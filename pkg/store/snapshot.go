@@ -68,10 +68,9 @@ func (s *Store) SaveBy(write func(io.Writer) error) error {
 	if s.refuse != nil {
 		return fmt.Errorf("save the state: %w", s.refuse)
 	}
+	var unkept error
 	if s.good {
-		if err := s.keepPrevious(); err != nil {
-			s.log.Warn("the last state could not be kept as the older generation", "error", err)
-		}
+		unkept = s.keepPrevious()
 	}
 	at := s.opts.Now()
 	err := s.replace(stateFile, func(w io.Writer) error { return seal(w, at, write) })
@@ -79,6 +78,10 @@ func (s *Store) SaveBy(write func(io.Writer) error) error {
 		return fmt.Errorf("save the state: %w", err)
 	}
 	s.good = true
+	if unkept != nil && s.unkept == nil { // a save that fails is said by the caller, and is the same trouble
+		s.log.Warn("the last state could not be kept as the older generation", "error", unkept)
+	}
+	s.unkept = unkept
 	return nil
 }
 
