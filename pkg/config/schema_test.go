@@ -130,6 +130,8 @@ here is an error, and so is one whose feature this version does not have yet (ma
 - **Durations** are written ` + "`10s`, `1m30s`, `0.5s`" + ` or as a number of seconds.
 - **Sizes** are written ` + "`64KiB`, `1MiB`" + ` or as a number of bytes.
 - **Names** of zones and record sets may be Unicode, in any letter case, with or without the final dot.
+- **Names as answers** of a CNAME are resolved at every probe, at the name servers of /etc/resolv.conf and never by /etc/hosts, and probed at
+  each address, up to 16. One that passes is enough, all must fail to bring it down, and what a resolver cannot tell counts for nothing.
 - **Secrets** are ` + "`env:NAME`" + ` (an environment variable), ` + "`file:PATH`" + ` (relative to the config's folder; line breaks at the end are cut off),
   ` + "`credential:NAME`" + ` (a file in systemd's $CREDENTIALS_DIRECTORY), or the text itself. No output shows them.
 - ` + "`NAME`" + ` in a path stands for a name of your own, ` + "`[]`" + ` for an element of a list.
