@@ -5,13 +5,17 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"os"
+	"os/exec"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/miekg/dns"
 
+	"sidestep/pkg/check"
 	"sidestep/pkg/resolve"
 	"sidestep/pkg/resolve/resolvetest"
 )
@@ -78,16 +82,44 @@ func TestNameIsJudgedByAllItsAddresses(t *testing.T) {
 	}
 }
 
+// insideVariable tells a test that it runs in a network namespace that it made.
+const insideVariable = "SIDESTEP_PROBE_TEST_INSIDE"
+
+// alone runs a test once more, in a network namespace with loopback and nothing
+// else; false outside of it.
+func alone(t *testing.T) bool {
+	t.Helper()
+	if os.Getenv(insideVariable) != "" {
+		return true
+	}
+	if _, err := exec.LookPath("ip"); err != nil || os.Geteuid() != 0 {
+		missing(t, "needs root, and ip, of Debian's iproute2")
+	}
+	path, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("sh", "-c", `ip link set lo up && exec "$0" "$@"`, path, "-test.run=^"+t.Name()+"$")
+	cmd.Env = append(os.Environ(), insideVariable+"=1")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET, Pdeathsig: syscall.SIGKILL}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return false
+}
+
 // An address of a family that this machine has no route for is our own fault:
-// with it alone the name is unknown, and the other family can still pass.
+// beside dead ones it leaves the name unknown, and the other family can pass. A
+// source of that family leaves it out.
 func TestNameWithAFamilyWithoutRoute(t *testing.T) {
-	if (&attempt{ctx: t.Context(), shared: &shared{}, remote: netip.MustParseAddrPort("[2001:db8::10]:80")}).routed() {
-		t.Skip("this machine has a route for IPv6")
+	if !alone(t) {
+		return
 	}
 	port := listening(t, "127.0.0.1")
-	s := resolvetest.Start(t, "app1.example.com. 60 A 127.0.0.1", "app1.example.com. 60 AAAA 2001:db8::10")
+	const v6 = "app1.example.com. 60 AAAA 2001:db8::10"
+	s := resolvetest.Start(t, "app1.example.com. 60 A 127.0.0.1", v6)
 	expect(t, named(s).Probe(t.Context(), tcpSpec(port), "app1.example.com."), "pass")
-	s.Serve(t, "app1.example.com. 60 A 127.0.0.3", "app1.example.com. 60 AAAA 2001:db8::10")
+	s.Serve(t, "app1.example.com. 60 A 127.0.0.3", v6)
 	expect(t, named(s).Probe(t.Context(), tcpSpec(port), "app1.example.com."), "unknown connect/local", "1 of 2 addresses failed", "no route")
 	sourced := tcpSpec(port)
 	sourced.Source = netip.MustParseAddr("127.0.0.1")
@@ -140,7 +172,7 @@ func TestNameAtABadResolver(t *testing.T) {
 	}
 	gone := New(counting(), Options{Resolver: resolve.Options{File: "/nonexistent/resolv.conf"}})
 	expect(t, gone.Probe(t.Context(), tcpSpec(port), "up.example.com."), "unknown resolve/local", "/nonexistent/resolv.conf", "nameserver")
-	expect(t, p.Probe(t.Context(), tcpSpec(port), "not a name"), "unknown resolve/local")
+	expect(t, p.Probe(t.Context(), tcpSpec(port), "app1..example.com"), "unknown resolve/local", "expected a domain name")
 	stopped, stop := context.WithCancel(t.Context())
 	stop()
 	expect(t, p.Probe(stopped, tcpSpec(port), "up.example.com."), "unknown resolve/local", "stopped")
@@ -187,5 +219,74 @@ func TestNameSharesAddressesBetweenFamilies(t *testing.T) {
 	}
 	if len(got.probed) != maxAddresses || v6 != 3 || !strings.Contains(got.missed, "7 more") {
 		t.Errorf("got %d, %d of them IPv6; %s", len(got.probed), v6, got.missed)
+	}
+}
+
+// The sum over the addresses of a name, for results that a test can choose.
+func TestNameSum(t *testing.T) {
+	at := func(address string, outcome check.Outcome, cause check.Cause, end time.Duration) check.Result {
+		return check.Result{Target: check.Target{Address: address}, Outcome: outcome, Phase: check.PhaseConnect, Cause: cause, Detail: string(cause), End: end, Source: "from " + address}
+	}
+	pass := func(address string, end time.Duration) check.Result { return at(address, check.Pass, "", end) }
+	dead := func(address string) check.Result { return at(address, check.Fail, check.CauseRefused, 5) }
+	ours := func(address string) check.Result { return at(address, check.Unknown, check.CauseLocal, 5) }
+	for _, c := range []struct {
+		missed  string
+		results []check.Result
+		want    string
+		detail  string
+	}{
+		{"", []check.Result{pass("x", 9), pass("y", 3), pass("z", 4)}, "pass at 3 from y", ""},
+		{"", []check.Result{dead("x"), pass("y", 3), ours("z")}, "pass at 3 from y", "1 of 3 addresses failed, first x: refused"},
+		{"", []check.Result{dead("x"), ours("y"), dead("z"), ours("v")}, "unknown connect/local from y", "2 of 4 addresses failed, first x: refused; unknown at y: local"},
+		{"", []check.Result{ours("x"), ours("y")}, "unknown connect/local from x", "unknown at x: local"},
+		{"half", []check.Result{dead("x"), ours("y")}, "unknown connect/local from y", "1 of 2 addresses failed, first x: refused; unknown at y: local"},
+		{"half", []check.Result{dead("x")}, "unknown resolve/local", "1 of 1 addresses failed, first x: refused; half"},
+		{"half", nil, "unknown resolve/local", "half"},
+		{"half", []check.Result{pass("x", 2)}, "pass at 2 from x", ""},
+		{"", []check.Result{dead("x"), dead("y")}, "fail connect/refused from x", "2 of 2 addresses failed, first x: refused"},
+	} {
+		r := found{missed: c.missed}.judge(c.results)
+		got := string(r.Outcome)
+		switch r.Outcome {
+		case check.Pass:
+			got += fmt.Sprintf(" at %d", r.End)
+		default:
+			got += fmt.Sprintf(" %s/%s", r.Phase, r.Cause)
+		}
+		if r.Source != "" {
+			got += " " + r.Source
+		}
+		if got != c.want || r.Detail != c.detail {
+			t.Errorf("got %s (%s), want %s (%s)", got, r.Detail, c.want, c.detail)
+		}
+	}
+	late := dead("x")
+	late.Clock = true
+	if got := (found{}).judge([]check.Result{dead("x"), late, dead("y")}); !got.Clock {
+		t.Error("one address failed by the date alone, and the sum does not say so")
+	}
+	if got := (found{}).judge([]check.Result{pass("x", 1), late}); got.Clock {
+		t.Error("a pass is marked as one that failed by the date")
+	}
+}
+
+func TestNameNeverDialled(t *testing.T) {
+	for text, want := range map[string]string{
+		"0.0.0.0": "unspecified", "::": "unspecified", "224.0.0.1": "multicast", "239.1.2.3": "multicast", "ff02::1": "multicast",
+		"255.255.255.255": "broadcast", "169.254.169.254": "link-local", "fe80::1": "link-local", "::ffff:192.0.2.1": "mapped",
+		"127.0.0.1": "", "10.0.0.1": "", "192.0.2.1": "", "2001:db8::1": "", "::1": "", "fd00::1": "",
+	} {
+		if got := undialled(netip.MustParseAddr(text)); (got == "") != (want == "") || !strings.Contains(got, want) {
+			t.Errorf("%s: got %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestNameQuestionTakesHalf(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+	defer cancel()
+	if got := half(ctx); got > 30*time.Minute || got < 29*time.Minute {
+		t.Errorf("of an hour the question may take %s", got)
 	}
 }

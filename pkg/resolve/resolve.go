@@ -207,11 +207,8 @@ func chain(answer []dns.RR, name string) ([]string, error) {
 	}
 	names := []string{name}
 	for to, ok := next[name]; ok; to, ok = next[to] {
-		if slices.Contains(names, to) {
-			return nil, fmt.Errorf("answered with CNAMEs that go round in a circle at %s", to)
-		}
 		if len(names) > maxChain {
-			return nil, fmt.Errorf("answered with more than %d CNAMEs in a row", maxChain)
+			return nil, fmt.Errorf("answered with more than %d CNAMEs in a row, or in a circle", maxChain)
 		}
 		names = append(names, to)
 	}
@@ -255,7 +252,7 @@ func merge(name string, views []view) (Answer, error) {
 		switch {
 		case v.err != nil && answer.Partial == nil:
 			answer.Partial = fmt.Errorf("ask for %s %s: %w", name, dns.TypeToString[v.kind], v.err)
-		case v.negative != nil && (negative == nil || v.negative.Exists):
+		case v.negative != nil:
 			negative = v.negative
 		}
 	}

@@ -1,0 +1,37 @@
+package resolve
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/miekg/dns"
+)
+
+// Only the records of the chain's end count, of the internet and of the type.
+func TestReadTakesWhatWasAskedFor(t *testing.T) {
+	for _, c := range []struct {
+		answer []string
+		want   string
+	}{
+		{[]string{"www.example.com. 60 A 192.0.2.10", "www.example.com. 60 A 192.0.2.10"}, "[www.example.com.] [192.0.2.10]"},
+		{[]string{"WWW.EXAMPLE.com. 60 A 192.0.2.20", "www.example.com. 60 A 192.0.2.10"}, "[www.example.com.] [192.0.2.10 192.0.2.20]"},
+		{[]string{"other.example.com. 60 A 192.0.2.66", "www.example.com. 60 A 192.0.2.10"}, "[www.example.com.] [192.0.2.10]"},
+		{[]string{"www.example.com. 60 AAAA 2001:db8::1", "www.example.com. 60 A 192.0.2.10"}, "[www.example.com.] [192.0.2.10]"},
+		{[]string{"www.example.com. 60 CH A 192.0.2.66", "www.example.com. 60 A 192.0.2.10"}, "[www.example.com.] [192.0.2.10]"},
+		{[]string{"www.example.com. 60 CNAME Edge.example.net.", "edge.example.net. 60 A 192.0.2.10", "www.example.com. 60 A 192.0.2.66"}, "[www.example.com. edge.example.net.] [192.0.2.10]"},
+		{[]string{"www.example.com. 60 CH CNAME edge.example.net.", "edge.example.net. 60 A 192.0.2.66", "www.example.com. 60 A 192.0.2.10"}, "[www.example.com.] [192.0.2.10]"},
+	} {
+		reply := &dns.Msg{MsgHdr: dns.MsgHdr{RecursionAvailable: true}}
+		for _, text := range c.answer {
+			rr, err := dns.NewRR(text)
+			if err != nil {
+				t.Fatalf("%s: %v", text, err)
+			}
+			reply.Answer = append(reply.Answer, rr)
+		}
+		v, err := read(reply, "www.example.com.", dns.TypeA)
+		if got := fmt.Sprint(v.names, " ", v.addresses); got != c.want || err != nil {
+			t.Errorf("%q: got %s (%v), want %s", c.answer, got, err, c.want)
+		}
+	}
+}
