@@ -121,6 +121,33 @@ func TestCase96SignalLetsTheCallInHandEnd(t *testing.T) {
 }
 
 // A conflict means that the list is out of date: list, and derive the call anew.
+// What fails once this process is to end is told as its end, whatever the error
+// says: an API answers oddly to a connection that is cut.
+func TestFailureOfOurOwnEndIsNoWordAboutTheZone(t *testing.T) {
+	for op, fault := range map[memory.Op]memory.Kind{memory.OpList: memory.Refused, memory.OpAdd: memory.Throttled} {
+		bubble(t, func(t *testing.T) {
+			w := newWorld(t, memory.Options{Class: memory.Exact}, values[0])
+			ctx, stop := context.WithCancel(t.Context())
+			defer stop()
+			w.zone.Faults(func(o memory.Op, _ int) memory.Fault {
+				if o != op {
+					return memory.Fault{}
+				}
+				stop()
+				return memory.Fault{Kind: fault}
+			})
+			work := w.want(values[0], values[1])
+			report := w.only().worker().serve(ctx, job{work: &work})
+			if !errors.Is(report.Err, context.Canceled) || len(w.only().told) != 1 || !errors.Is(w.only().told[0].Err, report.Err) {
+				t.Errorf("%s: %v, told %+v", op, report.Err, w.only().told)
+			}
+			if _, is := errors.AsType[*provider.Error](report.Err); !is {
+				t.Errorf("%s: the cause is lost: %v", op, report.Err)
+			}
+		})
+	}
+}
+
 func TestConflictListsAgain(t *testing.T) {
 	forClasses(t, func(t *testing.T, class memory.Class) {
 		w := newWorld(t, memory.Options{Class: class}, values[0], values[1])

@@ -201,13 +201,17 @@ func (w *worker) cancel(j *job) {
 }
 
 // serve runs one round and tells everybody how it ended, except those who wait
-// for work that gave way to newer.
+// for work that gave way to newer. What fails once this process is to end may
+// have failed by that, whatever its error says: it is no word about the zone.
 func (w *worker) serve(ctx context.Context, j job) Report {
 	var report Report
 	if j.work == nil {
 		report = w.look(ctx)
 	} else {
 		report = w.round(ctx, *j.work, j.orders)
+	}
+	if report.Err != nil && ctx.Err() != nil && !errors.Is(report.Err, context.Canceled) {
+		report.Err = fmt.Errorf("reconcile zone %s: stopped: %w: %w", w.zone.Name, context.Canceled, report.Err)
 	}
 	if w.options.Report != nil {
 		w.options.Report(report)
