@@ -20,8 +20,9 @@ type builder struct {
 	dir  string // the file's folder, absolute
 	cfg  *Config
 
-	zones   map[record.Name]*item // by canonical name
-	records []*item               // of cfg.Records, at the same place
+	zones    map[record.Name]*item // by canonical name
+	records  []*item               // of cfg.Records, at the same place
+	canaries []*item               // of cfg.Canary.Targets, at the same place
 }
 
 func (b *builder) build(root *item) {
@@ -34,12 +35,14 @@ func (b *builder) build(root *item) {
 	b.cfg = &Config{File: b.file, Adopt: Adopt(get[string](root.at("adopt")))}
 	b.node(root)
 	b.rhythm(root)
+	b.canary(root.at("canary"))
 	b.guards(root.at("guard"))
 	b.buildZones(root.at("zones"))
 	b.oneMeaning(root)
 	b.buildChecks(root)
 	b.buildRecords(root.at("records"))
 	b.crossRules()
+	b.canaryRules(root.at("canary"))
 }
 
 // absolute makes a path absolute, counting from the file's folder.

@@ -19,7 +19,6 @@ var notBuilt = map[string]string{
 	"leader.poll":      "leases between nodes",
 	"etcd":             "etcd",
 
-	"canary":     "the canary",
 	"guard.mass": "the guard against mass failures",
 
 	"zones[].provider=cloudflare":   "the provider cloudflare",

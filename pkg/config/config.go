@@ -18,6 +18,7 @@ type Config struct {
 	Control   Control
 	Leader    Leader
 	Reconcile Reconcile
+	Canary    Canary
 	Guard     Guard
 	Adopt     Adopt
 	Zones     []Zone                 // in the order of the file, each name once
@@ -66,6 +67,20 @@ type Reconcile struct {
 	Every     time.Duration // the zone is compared again though nothing changed
 	RetryBase time.Duration // first pause after an error that may pass
 	RetryMax  time.Duration // longest such pause
+}
+
+// Canary is what is probed to find out whether this node sees the world at all;
+// without Targets there is none.
+type Canary struct {
+	Targets []CanaryTarget // in the order of the file
+	Need    int            // how many of them must answer, 1 to their number
+}
+
+// CanaryTarget is one of them. Its Spec is named by what the file says of it,
+// ADDR:PORT or the URL; Address is dialled, an address or a name.
+type CanaryTarget struct {
+	Spec    *check.Spec
+	Address string
 }
 
 // Guard is what stands between plan and write.

@@ -70,6 +70,7 @@ func drawConfig(t *rapid.T) string {
 	maybe("node", "node: {name: %s}\n", "a", "A.b_c-9", "null-", "1e3", "0x1")
 	maybe("debounce", "reconcile: {debounce: %s}\n", "0", "1.5", "2m", "1h1m1s")
 	maybe("guard", "guard: {max_writes: %s}\n", "0", "{count: 1}", "{window: 90}")
+	maybe("canary", "canary: {targets: [%s]}\n", "{tcp: 192.0.2.7}", "{tcp: \"[::1]:1\"}, {http: \"http://192.0.2.8:81/a?b\"}")
 	maybe("age", "state: {max_age: %s, dir: \"/a b/#c\"}\n", "0", "36h", "1ms")
 	zone := pick("zone", "example.com", "BÜCHER.example.", "a")
 	fmt.Fprintf(&out, "zones:\n  - zone: %s\n", zone)

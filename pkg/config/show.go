@@ -115,12 +115,24 @@ func (c *Config) shown() shown {
 			{"every", c.Reconcile.Every},
 			{"retry", shown{{"base", c.Reconcile.RetryBase}, {"max", c.Reconcile.RetryMax}}},
 		}},
+		{"canary", showCanary(c.Canary)},
 		{"guard", shown{{"mass", 0}, {"max_changes", c.Guard.MaxChanges}, {"max_writes", maxWrites}}},
 		{"adopt", string(c.Adopt)},
 		{"zones", zones},
 		{"checks", checks},
 		{"records", records},
 	}
+}
+
+func showCanary(c Canary) any {
+	if len(c.Targets) == 0 {
+		return nil
+	}
+	targets := []shown{}
+	for _, target := range c.Targets {
+		targets = append(targets, shown{{string(target.Spec.Kind), target.Spec.Name}})
+	}
+	return shown{{"targets", targets}, {"need", c.Need}}
 }
 
 func showZone(z Zone) shown {
