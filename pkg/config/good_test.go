@@ -133,7 +133,7 @@ func fullCanary() []CanaryTarget {
 	spec := func(name string) *check.Spec {
 		return &check.Spec{Name: name, Interval: 5 * time.Second, Timeout: 2 * time.Second, Fall: 1, Rise: 1}
 	}
-	dns, six, page := spec("198.51.100.1:53"), spec("[2001:db8::1]:443"), spec("https://198.51.100.2/health?x=1")
+	dns, six, page := spec("198.51.100.1:53"), spec("[2001:db8::1]:443"), spec("https://198.51.100.2/health?…")
 	dns.Kind, dns.TCP = check.KindTCP, &check.TCP{Port: 53}
 	six.Kind, six.TCP = check.KindTCP, &check.TCP{Port: 443}
 	page.Kind, page.HTTP = check.KindHTTP, &check.HTTP{

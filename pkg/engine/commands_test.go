@@ -20,6 +20,8 @@ import (
 // What is to be steered, in force with the next start or reload:
 //
 //	config debounce=1s every=5m max_changes=2 max_writes=6/10m zones=example.com.,example.net.
+//	config canary=dns,page need=1     # canary=none: there is none
+//	config built=2026-01-02T12:00:10Z # a clock that shows less is wrong
 //	check web interval=10s fall=3 rise=2
 //	set www A policy=priority check=web answers=192.0.2.1,192.0.2.2 max_live=1 min_live=1
 //	    on_all_down=fallback fallback=192.0.2.9 failback=manual hold=5m ttl=60s adopt=ask
@@ -34,7 +36,10 @@ import (
 //	delegate sub                      # the name has name servers of its own
 //	start
 //	result web@192.0.2.1 SSF?T web@192.0.2.2 SSSSS every=10s
-//	                                  # one probe of each at a time: S passes, F is refused, T times out, ? is our own fault
+//	                                  # one probe of each at a time: S passes, F is refused, T times out, ? is our own fault,
+//	                                  # C has a certificate that is not valid now; took=2s: it began so long ago;
+//	                                  # ago=1s: it is heard of so late
+//	canary SF [began=1s]              # a round of the canary is over, which began so long ago; one letter for each target
 //	advance 10s                       # time passes, with the ticks that the engine asked for
 //	write [ZONE]                      # the reconciler carries out the newest work
 //	done [ZONE]                       # older work came to its end, and wrote nothing
@@ -74,6 +79,8 @@ func (w *world) do(command string) error {
 		w.step(engine.Tick{})
 	case "result":
 		return w.doResult(words, named)
+	case "canary":
+		return w.doCanary(words, named)
 	case "advance":
 		d, err := time.ParseDuration(words[0])
 		w.advance(d)
@@ -173,6 +180,17 @@ func (w *world) doConfig(named map[string]string) error {
 	w.config.Every = r.duration("every", w.config.Every)
 	w.config.Pace = r.duration("pace", w.config.Pace)
 	w.config.MaxChanges = r.number("max_changes", w.config.MaxChanges)
+	if targets := r.list("canary"); targets != nil {
+		w.config.Canary = engine.CanarySpec{Targets: targets, Need: r.number("need", 1)}
+	}
+	if named["canary"] == "none" {
+		w.config.Canary = engine.CanarySpec{}
+	}
+	if named["built"] != "" {
+		built, err := time.Parse(time.RFC3339, named["built"])
+		r.note(err)
+		w.config.Built = built
+	}
 	if count, window, found := strings.Cut(named["max_writes"], "/"); found {
 		n, err := strconv.Atoi(count)
 		r.note(err)
@@ -289,10 +307,26 @@ func (w *world) doResult(words []string, named map[string]string) error {
 			if len(words[j+1]) != len(words[1]) {
 				return fmt.Errorf("%s has %d results, %s has %d", words[j], len(words[j+1]), words[0], len(words[1]))
 			}
-			results = append(results, w.result(words[j], words[j+1][i]))
+			result := w.result(words[j], words[j+1][i])
+			result.Start -= r.duration("took", 0) + r.duration("ago", 0)
+			result.End -= r.duration("ago", 0)
+			results = append(results, result)
 		}
 		w.step(engine.Results{Results: results})
 	}
+	return r.err
+}
+
+func (w *world) doCanary(words []string, named map[string]string) error {
+	r := &reader{named: named}
+	round := engine.Canary{Start: w.clock().Boot - r.duration("began", 0)}
+	if len(words[0]) != len(w.config.Canary.Targets) {
+		return fmt.Errorf("the canary has %d targets, got %s", len(w.config.Canary.Targets), words[0])
+	}
+	for i, name := range w.config.Canary.Targets {
+		round.Results = append(round.Results, w.result(name+"@198.51.100.1", words[0][i]))
+	}
+	w.step(round)
 	return r.err
 }
 
@@ -304,10 +338,16 @@ func (w *world) result(target string, letter byte) check.Result {
 		r.Outcome = check.Pass
 	case 'F':
 		r.Outcome, r.Phase, r.Cause = check.Fail, check.PhaseConnect, check.CauseRefused
+		r.Detail = "connection refused"
+	case 'C':
+		r.Outcome, r.Phase, r.Cause, r.Clock = check.Fail, check.PhaseTLS, check.CauseCertificate, true
+		r.Detail = "certificate has expired"
 	case 'T':
 		r.Outcome, r.Phase, r.Cause = check.Fail, check.PhaseHeaders, check.CauseTimeout
+		r.Detail = "no answer"
 	default:
 		r.Outcome, r.Phase, r.Cause = check.Unknown, check.PhaseConnect, check.CauseLocal
+		r.Detail = "no route"
 	}
 	return r
 }

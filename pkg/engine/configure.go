@@ -13,6 +13,7 @@ import (
 // configure builds targets and record sets from a definition and takes over
 // what is known of those that are the same as before.
 func (e *Engine) configure(config Config) {
+	e.newCanary(config.Canary)
 	old := *e
 	e.config = config
 	e.targets, e.sets, e.zones = map[string]*target{}, nil, map[record.Name]*zone{}
@@ -28,6 +29,16 @@ func (e *Engine) configure(config Config) {
 	}
 	for _, spec := range config.Sets {
 		e.addSet(spec, old.targets)
+	}
+	e.canary.waiting, e.skew.at = nil, nil
+	for _, id := range slices.Sorted(maps.Keys(e.targets)) {
+		t := e.targets[id]
+		if t.waits() {
+			e.canary.waiting = append(e.canary.waiting, t)
+		}
+		if t.before != nil {
+			e.skew.add(t)
+		}
 	}
 	slices.SortFunc(e.sets, func(a, b *set) int { return a.spec.Key.Compare(b.spec.Key) })
 	for _, s := range e.sets {
@@ -58,7 +69,8 @@ func (e *Engine) addSet(spec *steer.Spec, old map[string]*target) {
 		}
 		s.targets = append(s.targets, needs)
 	}
-	s.deadline = e.now.Boot + longest
+	s.patience = longest
+	s.deadline = e.now.Boot + s.patience
 	e.sets = append(e.sets, s)
 }
 
@@ -78,7 +90,7 @@ func (e *Engine) addTarget(id check.Target, old map[string]*target) *target {
 	spec := e.config.Checks[id.Check]
 	t := &target{id: id, spec: spec, since: e.now.Wall, tally: tally{since: e.now.Boot}}
 	if o, found := old[id.ID()]; found && o.spec.Same(spec) {
-		t.health, t.since, t.tally = o.health, o.since, o.tally
+		t.health, t.since, t.tally, t.sight, t.before = o.health, o.since, o.tally, o.sight, o.before
 	}
 	e.targets[id.ID()] = t
 	return t

@@ -12,6 +12,18 @@
 // transition that led to it was offered to the store. A store that fails is loud
 // and stops no failover.
 //
+// Where the config has a canary, the caller probes it every few seconds, and at
+// once when effects.Canary says so, and tells of each round by a Canary event. A
+// target that failed often enough to be down waits for a round that passes and
+// began after the last of those failures; a pass of its own ends the wait. When
+// two rounds in a row have too few answers this node is blind: every result
+// since the last round that passed is taken back, but for a verdict that turned
+// up, and until a round passes no result counts, no window is open, and Work
+// that is out is withdrawn. Nothing is thought of the outage afterwards: probes
+// that began in it count for nothing either, and counting goes on from where it
+// was. A failed certificate that a wrong clock would explain counts as unknown
+// while the clock is before the time of the build, or two addresses say so.
+//
 // The engine holds no clock, socket, log, lock or goroutine. Each event brings
 // its boot time and its wall time, the first to count waits with, the second
 // to be written down. Step is not safe for concurrent use; pkg/daemon calls it

@@ -19,6 +19,9 @@ type Engine struct {
 	zones   map[record.Name]*zone
 	lost    bool // overrides may have been lost with a corrupt state
 
+	canary canary
+	skew   skew
+
 	stale []*set // to be judged, because a target of theirs has changed
 	early []*set // not ready yet
 
@@ -37,7 +40,11 @@ type target struct {
 	since  time.Time    // wall time of the last change of the verdict
 	tally  tally
 	sets   []*set
+	sight  *sight        // how far the canary bears health out; nil is all of it
+	before *health.State // as it was before the latest failures in a row that a wrong clock would explain; nil when the latest was none
 }
+
+func (t *target) policy() health.Policy { return health.Policy{Fall: t.spec.Fall, Rise: t.spec.Rise} }
 
 // set is one record set, what is known of its answers, and what persons said.
 type set struct {
@@ -47,7 +54,8 @@ type set struct {
 	judged   []steer.Judged // by position of the answer; replaced and never changed, since Work points to it
 	stale    bool           // is in Engine.stale
 	ready    bool           // all its targets were judged, or it waited long enough
-	deadline time.Duration  // boot time at which it is planned whatever was judged
+	patience time.Duration  // how long it waits for its targets to be judged
+	deadline time.Duration  // boot time at which it is planned whatever was judged, unless this node is blind then
 
 	adopted   bool
 	owned     bool                    // may be steered although another tool claims the name
@@ -87,6 +95,7 @@ func New(config Config, now Now) *Engine {
 // Step takes one event and says what has to be done about it.
 func (e *Engine) Step(now Now, event Event) Effects {
 	e.now, e.effects = now, Effects{}
+	e.watchClock()
 	switch ev := event.(type) {
 	case Tick:
 	case Results:
@@ -99,6 +108,8 @@ func (e *Engine) Step(now Now, event Event) Effects {
 		e.wrote(ev)
 	case Done:
 		e.done(ev)
+	case Canary:
+		e.canaryRound(ev)
 	case Approve:
 		e.approve(ev)
 	case Configure:
@@ -117,20 +128,31 @@ func (e *Engine) tell(entry Entry) { e.effects.Journal = append(e.effects.Journa
 // configured is dropped.
 func (e *Engine) results(results []check.Result) {
 	for _, r := range results {
-		t, found := e.targets[r.Target.ID()]
-		if !found {
-			continue
+		if t, found := e.targets[r.Target.ID()]; found {
+			r = e.doubtClock(t, e.doubtSight(r))
+			e.count(t, r)
+			e.observe(t, r)
 		}
-		e.count(t, r)
-		before := t.health
-		state, change := health.Observe(before, r, health.Policy{Fall: t.spec.Fall, Rise: t.spec.Rise})
-		t.health = state
-		if change != nil {
-			e.turned(t, *change)
-		}
-		if change != nil || state.Phase != before.Phase || state.Cause != before.Cause {
-			e.outdate(t.sets...)
-		}
+	}
+}
+
+// observe lets one result of a target bear on its verdict.
+func (e *Engine) observe(t *target, r check.Result) {
+	before, waited := t.health, t.waits()
+	e.remember(t, r)
+	state, change := health.Observe(before, r, t.policy())
+	if change != nil && change.To == health.Down && e.waitsForCanary(t, r) {
+		state.Verdict, change = before.Verdict, nil
+	}
+	if waited && state.Fails < t.spec.Fall {
+		t.sight.waits = false
+	}
+	t.health = state
+	if change != nil {
+		e.turned(t, *change)
+	}
+	if change != nil || waited != t.waits() || state.Phase != before.Phase || state.Cause != before.Cause {
+		e.outdate(t.sets...)
 	}
 }
 

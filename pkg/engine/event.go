@@ -17,7 +17,7 @@ type Now struct {
 }
 
 // Event is something that happened. The kinds are Tick, Results, Seen, Wrote,
-// Done, Failed, Approve and Configure.
+// Done, Failed, Canary, Approve and Configure.
 type Event interface{ event() }
 
 // Tick says that time has passed.
@@ -49,6 +49,13 @@ type Done struct {
 	Applied []plan.Change // what was written
 }
 
+// Canary brings one round of the canary's probes. A round that began before a
+// stop of the process and ended after it says nothing and is not brought.
+type Canary struct {
+	Start   time.Duration  // boot time at which it began
+	Results []check.Result // one of each target, called by the Check of its Target
+}
+
 // Approve is a person's yes to what waits for one. Target is a record set's
 // name, an address, a zone, or "all".
 type Approve struct {
@@ -67,12 +74,14 @@ func (Seen) event()      {}
 func (Failed) event()    {}
 func (Wrote) event()     {}
 func (Done) event()      {}
+func (Canary) event()    {}
 func (Approve) event()   {}
 func (Configure) event() {}
 
 // Effects is what has to be done about an event, in the order of its fields.
 type Effects struct {
 	Journal []Entry       // to be appended before anything else is done
+	Canary  bool          // the canary has to be probed at once: a target waits for it
 	Save    bool          // the State changed in a way that a restart must not lose
 	Look    []record.Name // zones to be listed, the answer to be sent back as Seen or Failed
 	Work    []Work        // zones to be brought to the wanted state; the newest replaces an older one
@@ -84,7 +93,7 @@ type Effects struct {
 // Entry is one line of the journal. Target is a target's id, a record set or a
 // zone.
 type Entry struct {
-	Kind    string         `json:"-"` // of the line: "verdict", "plan" (drift), "guard" (a refusal, a person's yes)
+	Kind    string         `json:"-"` // of the line: "verdict", "plan" (drift), "guard" (a refusal, its end where it is the canary's or the clock's, a person's yes)
 	Target  string         `json:"target,omitempty"`
 	Address string         `json:"address,omitempty"`
 	From    health.Verdict `json:"from,omitempty"`
@@ -129,4 +138,6 @@ type Config struct {
 	Every      time.Duration // how often each zone is listed although nothing happened; 0 never
 	MaxChanges int
 	MaxWrites  plan.Writes
+	Canary     CanarySpec
+	Built      time.Time // when this sidestep was built: no right clock is before it; zero when that is not known
 }

@@ -107,6 +107,7 @@ func run(t *rapid.T, commands []string, witness func(*world, engine.Event, engin
 				err = w.do("reload")
 			}
 		case command == "write" && len(w.work) == 0:
+		case strings.HasPrefix(command, "canary") && len(w.config.Canary.Targets) == 0:
 		case strings.HasPrefix(command, "fail") && len(w.work) == 0:
 			err = w.do("fail example.com. 503")
 		default:

@@ -87,6 +87,7 @@ func replay(t *testing.T, script string) string {
 // The scripts that hold a case have its number in their names, and tests of
 // their own, so that each is found by it.
 
+func TestCase21ABlindNodeWritesNothing(t *testing.T) { playScript(t, "testdata/case_21_blind.txt") }
 func TestCase22AllDownKeepsTheLastAnswer(t *testing.T) {
 	playScript(t, "testdata/case_22_all_down.txt")
 }

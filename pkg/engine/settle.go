@@ -21,7 +21,7 @@ func (e *Engine) settle() {
 	}
 	e.stale = nil
 	e.early = slices.DeleteFunc(e.early, func(s *set) bool {
-		s.ready = s.judgedAll() || e.now.Boot >= s.deadline
+		s.ready = s.judgedAll() || !e.isBlind() && e.now.Boot >= s.deadline
 		s.zone.dirty = s.zone.dirty || s.ready
 		return s.ready
 	})
@@ -85,10 +85,16 @@ func usable(needs []*target) (steer.Usable, string) {
 		case health.Up:
 		}
 	}
+	why := ids(needs) + " up"
 	if known == steer.NotKnown {
-		return known, ids(needs) + " not judged yet"
+		why = ids(needs) + " not judged yet"
 	}
-	return known, ids(needs) + " up"
+	for _, t := range needs {
+		if t.waits() {
+			why += fmt.Sprintf("; %s failed (%s/%s) and waits for the canary", t.id.ID(), t.health.Phase, t.health.Cause)
+		}
+	}
+	return known, why
 }
 
 func ids(needs []*target) string {
@@ -106,6 +112,10 @@ func ids(needs []*target) string {
 // that writes nothing in its place.
 func (e *Engine) settleWindow(z *zone) {
 	if !z.listed {
+		return
+	}
+	if e.isBlind() {
+		e.keepShut(z)
 		return
 	}
 	if z.window == 0 && (z.dirty || reached(z.due, e.now.Boot)) {
@@ -129,6 +139,19 @@ func (e *Engine) settleWindow(z *zone) {
 	}
 }
 
+// keepShut is what becomes of a zone while this node is blind: no window is
+// open, and Work that is out is withdrawn.
+func (e *Engine) keepShut(z *zone) {
+	z.window = 0
+	if z.dirty {
+		e.replan(z)
+		e.tellRefusals(z)
+	}
+	if z.asked {
+		e.letOut(z)
+	}
+}
+
 // letOut hands the zone's Work to the caller.
 func (e *Engine) letOut(z *zone) {
 	e.effects.Work = append(e.effects.Work, e.work(z, nil))
@@ -145,6 +168,9 @@ func (e *Engine) replan(z *zone) {
 // tellRefusals puts each refusal of a guard into the journal when it begins.
 func (e *Engine) tellRefusals(z *zone) {
 	for _, b := range z.plan.Blocked {
+		if b.Guard == plan.GuardCanary {
+			continue // told once, not for each zone
+		}
 		if slices.ContainsFunc(z.told, func(t plan.Blocked) bool { return t.Guard == b.Guard && t.Key == b.Key }) {
 			continue
 		}
@@ -175,7 +201,7 @@ func due(p plan.Plan, limits plan.Limits) time.Duration {
 func (e *Engine) work(z *zone, override map[string]bool) Work {
 	w := Work{Zone: z.name, Steered: z.steered, Limits: plan.Limits{
 		MaxChanges: e.config.MaxChanges, MaxWrites: e.config.MaxWrites,
-		Now: e.now.Boot, Plan: z.approved, Override: override,
+		Now: e.now.Boot, Plan: z.approved, Override: override, Blind: e.blindness(),
 		Written: map[record.Key][]time.Duration{}, Adopted: map[record.Key]bool{}, Owned: map[record.Key]bool{},
 	}}
 	for _, s := range z.sets {
@@ -235,6 +261,14 @@ const never = time.Duration(1<<63 - 1)
 // next is the earliest boot time at which time alone changes anything.
 func (e *Engine) next() time.Duration {
 	next := time.Duration(0)
+	for _, z := range e.zones {
+		if z.look != never {
+			next = sooner(next, z.look)
+		}
+	}
+	if e.isBlind() {
+		return next
+	}
 	for _, s := range e.early {
 		next = sooner(next, s.deadline)
 	}
@@ -243,9 +277,6 @@ func (e *Engine) next() time.Duration {
 			next = sooner(next, z.window)
 		} else {
 			next = sooner(next, z.due)
-		}
-		if z.look != never {
-			next = sooner(next, z.look)
 		}
 	}
 	return next

@@ -46,7 +46,9 @@ type SetState struct {
 	Unusable  map[string]time.Time `json:"unusable,omitempty"` // by value: since when it is not
 }
 
-// State gives everything that a restart must not lose.
+// State gives everything that a restart must not lose. Results that the canary
+// has not borne out yet are no part of it: the next process could not take them
+// back.
 func (e *Engine) State() State {
 	state := e.RestState()
 	state.Targets = maps.Collect(e.TargetStates())
@@ -67,10 +69,10 @@ func (e *Engine) TargetStates() iter.Seq2[string, TargetState] {
 				definition = t.spec.Fingerprint()
 				definitions[t.spec] = definition
 			}
+			h := e.believed(t)
 			more := yield(id, TargetState{
-				Definition: definition, Verdict: t.health.Is(),
-				Passes: t.health.Passes, Fails: t.health.Fails,
-				Phase: t.health.Phase, Cause: t.health.Cause, Since: t.since,
+				Definition: definition, Verdict: h.Is(), Passes: h.Passes, Fails: h.Fails,
+				Phase: h.Phase, Cause: h.Cause, Since: t.since,
 			})
 			if !more {
 				return

@@ -18,7 +18,10 @@ type View struct {
 	Targets []TargetView
 	Sets    []SetView
 	Zones   []ZoneView
-	Lost    bool // nothing is resumed before a person approves all
+	Lost    bool        // nothing is resumed before a person approves all
+	Canary  *CanaryView // nil without one
+	Blind   string      // why this node does not see the world; empty when it does
+	Clock   string      // what speaks against this machine's clock; empty when nothing does
 }
 
 // TargetView is one target. Verdict is what the probes add up to; Shown is
@@ -34,6 +37,7 @@ type TargetView struct {
 	Passes  int
 	Fails   int
 	Tally   Tally
+	Waits   bool // has failed often enough to be down, and waits for the canary
 }
 
 // SetView is one record set: what the zone shows of it, and what it should be.
@@ -59,7 +63,7 @@ type ZoneView struct {
 // where a debounce window is open.
 func (e *Engine) View(now Now) View {
 	e.now = now
-	v := View{Lost: e.lost}
+	v := View{Lost: e.lost, Canary: e.canaryView(), Blind: e.blindness(), Clock: e.clockDoubt()}
 	for _, name := range e.config.Zones {
 		z := e.zones[name]
 		e.refresh(z)
@@ -72,7 +76,7 @@ func (e *Engine) View(now Now) View {
 			Shown: t.health.Shown(now.Boot, t.spec.Interval, t.spec.Timeout),
 			Phase: t.health.Phase, Cause: t.health.Cause, Detail: t.health.Detail,
 			Since: t.since, Passes: t.health.Passes, Fails: t.health.Fails,
-			Tally: e.tallyOf(t.tally),
+			Tally: e.tallyOf(t.tally), Waits: t.waits(),
 		})
 	}
 	for _, s := range e.sets {
@@ -109,17 +113,22 @@ func (e *Engine) setView(s *set) SetView {
 }
 
 // Ready reports whether every record set of the zones may be planned; of none,
-// of all zones. A one-shot command probes until it is so.
+// of all zones. A one-shot command probes until it is so. A blind node need not
+// wait: what it would plan is refused.
 func (e *Engine) Ready(zones []record.Name) bool {
-	return !slices.ContainsFunc(e.sets, func(s *set) bool {
+	return e.isBlind() || !slices.ContainsFunc(e.sets, func(s *set) bool {
 		return !s.ready && (len(zones) == 0 || slices.Contains(zones, s.spec.Key.Zone))
 	})
 }
 
 // Undecided lists the targets that are not judged and that a record set of the
-// zones rests on, sorted by id; of none, of all zones.
+// zones rests on, sorted by id; of none, of all zones. While this node is blind
+// none is: the guard says why nothing is judged.
 func (e *Engine) Undecided(zones []record.Name) []check.Target {
 	var list []check.Target
+	if e.isBlind() {
+		return nil
+	}
 	for _, id := range slices.Sorted(maps.Keys(e.targets)) {
 		t := e.targets[id]
 		if t.health.Is() == health.Unknown && t.restsIn(zones) {

@@ -85,6 +85,9 @@ func (w *world) step(event engine.Event) {
 	for _, e := range effects.Journal {
 		w.say("%s", entryText(e))
 	}
+	if effects.Canary {
+		w.say("canary")
+	}
 	if effects.Save {
 		w.say("save")
 	}
@@ -248,7 +251,7 @@ func (w *world) restart(downtime, maxAge time.Duration, lost bool) error {
 func (w *world) view() {
 	v := w.engine.View(w.clock())
 	for _, t := range v.Targets {
-		w.printf("  target %s %s shown %s passes=%d fails=%d%s", t.Target.ID(), t.Verdict, t.Shown, t.Passes, t.Fails, prefixed(" ", causeText(t)))
+		w.printf("  target %s %s shown %s passes=%d fails=%d%s%s", t.Target.ID(), t.Verdict, t.Shown, t.Passes, t.Fails, prefixed(" ", causeText(t)), waitText(t))
 	}
 	for _, s := range v.Sets {
 		state := "ready"
@@ -277,6 +280,15 @@ func (w *world) view() {
 			w.printf("  %s", hideSum(b.String()))
 		}
 	}
+	if c := v.Canary; c != nil {
+		w.printf("  canary %s, %d answered, %d needed", c.State, c.Answered, c.Need)
+	}
+	if v.Blind != "" {
+		w.printf("  blind")
+	}
+	if v.Clock != "" {
+		w.printf("  clock: %s", v.Clock)
+	}
 	if v.Lost {
 		w.printf("  lost")
 	}
@@ -287,6 +299,13 @@ func causeText(t engine.TargetView) string {
 		return ""
 	}
 	return string(t.Phase) + "/" + string(t.Cause)
+}
+
+func waitText(t engine.TargetView) string {
+	if t.Waits {
+		return " waits for the canary"
+	}
+	return ""
 }
 
 func prefixed(prefix, text string) string {

@@ -74,10 +74,12 @@ func Observe(s State, r check.Result, p Policy) (State, *Change) {
 		return s, nil
 	}
 	s.Judged, s.Seen = r.Start, true
-	return s.turn(p)
+	return s.Turn(p)
 }
 
-func (s State) turn(p Policy) (State, *Change) {
+// Turn gives the verdict that the counters add up to. Observe does so with each
+// result; whoever held a verdict back asks for it later.
+func (s State) Turn(p Policy) (State, *Change) {
 	from := s.Is()
 	switch {
 	case s.Passes >= p.Rise && from != Up:

@@ -20,6 +20,8 @@ const (
 	GuardState      = "state"
 	GuardMaxWrites  = "max_writes"
 	GuardMaxChanges = "max_changes"
+	GuardCanary     = "canary"
+	GuardClock      = "clock" // stops no change: it makes results unknown
 )
 
 // Writes is a sliding window: at most Count writes to one record set within
@@ -39,6 +41,7 @@ type Limits struct {
 	Adopted    map[record.Key]bool            // record sets whose first take-away was approved or done
 	Owned      map[record.Key]bool            // record sets that may be steered although another tool claims the name
 	Plan       string                         // checksum of a plan that may pass MaxChanges once
+	Blind      string                         // why this node does not see the world, so that nothing may be written; empty when it does
 	Override   map[string]bool                // guards that the operator switched off for this plan
 }
 
@@ -55,6 +58,21 @@ func (p *Plan) Check(l Limits, zone Zone) {
 		}
 	}
 	p.checkMaxChanges(l)
+	p.checkBlind(l)
+}
+
+// checkBlind refuses everything while the node is blind, a plan without a change
+// too: that there is none rests on what was seen. It comes last, so that other
+// refusals are told as they would be without it, and stands first, being the
+// gravest.
+func (p *Plan) checkBlind(l Limits) {
+	if l.Blind == "" {
+		return
+	}
+	p.Blocked = slices.Insert(p.Blocked, 0, Blocked{Guard: GuardCanary, Key: record.Key{Zone: p.Zone}, Detail: l.Blind})
+	for i := range p.Sets {
+		p.Sets[i].stop(GuardCanary)
+	}
 }
 
 // refuseResume tells of a value that is wanted and stays paused. The plan does

@@ -278,3 +278,26 @@ func TestCheckLeavesWhatIsInSync(t *testing.T) {
 		t.Errorf("got %s", refusals(p))
 	}
 }
+
+// TestGuardCanary: a blind node writes nothing, whatever the other guards say, and
+// does not know that anything is in sync.
+func TestGuardCanary(t *testing.T) {
+	const why = "the canary fails"
+	p, _, z := failover(t)
+	checkGuard(t, "blind", p, plan.Limits{Blind: why}, z, "canary: "+why)
+	checkGuard(t, "cannot be switched off", p, plan.Limits{Blind: why, Override: map[string]bool{plan.GuardCanary: true}}, z, "canary: "+why)
+
+	z.Owners = map[record.Name]string{"www.example.com.": "external-dns"}
+	p.Check(plan.Limits{Blind: why}, z)
+	if len(p.Blocked) != 2 || p.Blocked[0].Guard != plan.GuardCanary || p.Sets[0].Changes[0].Guard != plan.GuardOwned {
+		t.Errorf("beside another guard: got %s", refusals(p))
+	}
+
+	s := spec("www", 1)
+	z = zone(seen(s.Key, "192.0.2.1 live"))
+	p = diff(z, judge(s, "Y"))
+	p.Check(plan.Limits{Blind: why}, z)
+	if p.InSync() || p.Pending() {
+		t.Errorf("without a change: in sync %v, pending %v", p.InSync(), p.Pending())
+	}
+}

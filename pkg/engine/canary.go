@@ -1,0 +1,274 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"sidestep/pkg/check"
+	"sidestep/pkg/health"
+	"sidestep/pkg/plan"
+)
+
+// CanarySpec is what tells whether this node sees the world at all: how many of
+// these targets have to answer. Without targets nothing is asked.
+type CanarySpec struct {
+	Targets []string // what they are called in results
+	Need    int      // 1 to their number
+}
+
+func (c CanarySpec) same(o CanarySpec) bool {
+	return c.Need == o.Need && slices.Equal(c.Targets, o.Targets)
+}
+
+// roundsBlind is how many rounds in a row with fewer answers than needed mean
+// that this node is blind: one may be a lost packet.
+const roundsBlind = 2
+
+// canary is what its rounds add up to.
+type canary struct {
+	state   check.Outcome  // Fail while this node is blind; empty before the first round
+	since   time.Time      // wall time of the last change of the state
+	results []check.Result // of the last round
+	short   int            // rounds in a row with too few answers
+	passed  time.Duration  // boot time at which the last round that passed began
+	blind   time.Duration  // probes that began before this boot time count for nothing
+	waiting []*target      // those that wait, and some that no longer do
+}
+
+// sight is how far the canary bears out what is counted of a target.
+type sight struct {
+	last     time.Duration // end of the last probe that was counted
+	believed health.State  // as it was when the canary passed last; the whole of it once the canary passed after last
+	waits    bool          // it has failed often enough to be down, and waits for the canary to pass
+	fallen   time.Duration // end of the failure since which it waits
+}
+
+// waits reports whether the target has failed often enough to be down, and waits
+// for the canary to pass.
+func (t *target) waits() bool { return t.sight != nil && t.sight.waits }
+
+func (e *Engine) hasCanary() bool { return len(e.config.Canary.Targets) > 0 }
+
+// isBlind reports whether the canary fails: nothing that is seen counts, and
+// nothing is written.
+func (e *Engine) isBlind() bool { return e.canary.state == check.Fail }
+
+// doubtSight makes a result unknown that was seen by a blind node, and that of
+// a probe which began before the round that ended the blindness.
+func (e *Engine) doubtSight(r check.Result) check.Result {
+	switch {
+	case e.isBlind():
+		r.Detail = "not counted: the canary fails, so this node does not see the world"
+	case r.Start < e.canary.blind:
+		r.Detail = "not counted: the probe began while the canary failed"
+	default:
+		return r
+	}
+	r.Outcome = check.Unknown
+	return r
+}
+
+// waitsForCanary reports whether a target that this failure would bring down
+// has to wait for a round of the canary that begins after it. It waits from the
+// first such failure, whatever comes after it, so that a target whose interval
+// is shorter than a round comes to its turn.
+func (e *Engine) waitsForCanary(t *target, r check.Result) bool {
+	switch {
+	case t.waits():
+	case !e.hasCanary(), r.End < e.canary.passed:
+		return false
+	default:
+		t.sight.waits, t.sight.fallen = true, r.End
+		e.canary.waiting = append(e.canary.waiting, t)
+		e.effects.Canary = true
+	}
+	return true
+}
+
+// remember keeps what the canary has borne out before a result is added to it.
+// A pass of the canary costs nothing here: it moves canary.passed beyond the
+// last results, and what it bore out is copied when the next one comes.
+func (e *Engine) remember(t *target, r check.Result) {
+	if !e.hasCanary() || r.Outcome == check.Unknown {
+		return
+	}
+	if t.sight == nil {
+		t.sight = &sight{}
+	}
+	if t.sight.last <= e.canary.passed {
+		t.sight.believed = t.health
+	}
+	t.sight.last = max(t.sight.last, r.End)
+}
+
+// believed is a target's health without the results that the canary does not
+// bear out. A verdict of up stays: a pass needs no witness.
+func (e *Engine) believed(t *target) health.State {
+	if t.sight == nil || t.sight.last <= e.canary.passed {
+		return t.health
+	}
+	if t.health.Is() == health.Up && t.sight.believed.Is() != health.Up {
+		return health.State{Verdict: health.Up, Passes: t.health.Passes, Judged: t.health.Judged, Seen: t.health.Seen}
+	}
+	return t.sight.believed
+}
+
+// takeBack takes every result back that the canary does not bear out.
+func (e *Engine) takeBack() {
+	for _, t := range e.targets {
+		t.health = e.believed(t)
+		t.sight = nil
+		e.outdate(t.sets...)
+	}
+}
+
+// canaryRound takes one round of the canary.
+func (e *Engine) canaryRound(ev Canary) {
+	if !e.hasCanary() {
+		return
+	}
+	c := &e.canary
+	c.results = ev.Results
+	if c.answered() >= e.config.Canary.Need {
+		e.canaryPassed(ev.Start)
+	} else {
+		e.canaryFell()
+	}
+	e.effects.Canary = slices.ContainsFunc(c.waiting, (*target).waits)
+}
+
+// canaryPassed bears out everything that was over when the round began: targets
+// that waited go down, and a blind node sees again.
+func (e *Engine) canaryPassed(start time.Duration) {
+	c := &e.canary
+	c.short, c.passed = 0, start
+	if e.isBlind() {
+		c.blind = start
+		for _, s := range e.early {
+			s.deadline = e.now.Boot + s.patience
+		}
+		e.tellCanary("the canary passes again: " + e.canaryWords() +
+			fmt.Sprintf("; it failed for %s, and what was seen meanwhile does not count", e.now.Wall.Sub(c.since).Round(time.Second)))
+	}
+	e.turnCanary(check.Pass)
+	waiting := c.waiting
+	c.waiting = nil
+	for _, t := range waiting {
+		switch {
+		case !t.waits():
+		case t.sight.fallen > start:
+			c.waiting = append(c.waiting, t)
+		default:
+			e.fall(t)
+		}
+	}
+}
+
+// fall brings a target down that waited for the canary.
+func (e *Engine) fall(t *target) {
+	t.sight.waits = false
+	state, change := t.health.Turn(t.policy())
+	t.health = state
+	if change != nil {
+		e.turned(t, *change)
+	}
+	e.outdate(t.sets...)
+}
+
+// canaryFell takes a round with too few answers.
+func (e *Engine) canaryFell() {
+	c := &e.canary
+	c.short++
+	if c.short < roundsBlind || e.isBlind() {
+		return
+	}
+	e.takeBack()
+	e.turnCanary(check.Fail)
+	e.tellCanary(e.blindness())
+}
+
+func (e *Engine) turnCanary(state check.Outcome) {
+	c := &e.canary
+	if c.state == state {
+		return
+	}
+	if c.state == check.Fail || state == check.Fail {
+		for _, z := range e.zones {
+			z.dirty = true
+		}
+	}
+	c.state, c.since = state, e.now.Wall
+}
+
+func (e *Engine) tellCanary(detail string) {
+	e.tell(Entry{Kind: "guard", Target: "canary", Guard: plan.GuardCanary, Detail: detail})
+}
+
+// newCanary begins with another canary, of which nothing is known. It belongs to
+// configure, before anything else is replaced.
+func (e *Engine) newCanary(spec CanarySpec) {
+	if e.config.Canary.same(spec) {
+		return
+	}
+	blind := e.isBlind()
+	e.takeBack()
+	e.canary = canary{blind: e.canary.blind}
+	if blind {
+		e.canary.blind = e.now.Boot
+		e.tellCanary("the canary that failed is no longer asked: the config names another, or none")
+	}
+}
+
+func (c *canary) answered() int {
+	n := 0
+	for _, r := range c.results {
+		if r.Outcome == check.Pass {
+			n++
+		}
+	}
+	return n
+}
+
+// canaryWords are the numbers of the last round.
+func (e *Engine) canaryWords() string {
+	spec := e.config.Canary
+	return fmt.Sprintf("%d of %d answered, %d needed", e.canary.answered(), len(spec.Targets), spec.Need)
+}
+
+// blindness is why this node is blind, and the way on; empty when it sees.
+func (e *Engine) blindness() string {
+	if !e.isBlind() {
+		return ""
+	}
+	var failed []string
+	for _, r := range e.canary.results {
+		if r.Outcome != check.Pass {
+			failed = append(failed, fmt.Sprintf("%s %s/%s: %s", r.Target.Check, r.Phase, r.Cause, r.Detail))
+		}
+	}
+	return fmt.Sprintf("the canary fails, so this node does not see the world: %s (%s); look at this machine's network, or name another canary if this one is gone: canary.targets",
+		e.canaryWords(), strings.Join(failed, "; "))
+}
+
+// CanaryView is the canary for people.
+type CanaryView struct {
+	State    check.Outcome // Unknown before the first rounds
+	Answered int
+	Need     int
+	Since    time.Time      // zero before the first round
+	Results  []check.Result // of the last round
+}
+
+func (e *Engine) canaryView() *CanaryView {
+	if !e.hasCanary() {
+		return nil
+	}
+	c := &e.canary
+	v := &CanaryView{State: c.state, Answered: c.answered(), Need: e.config.Canary.Need, Since: c.since, Results: c.results}
+	if v.State == "" {
+		v.State = check.Unknown
+	}
+	return v
+}
