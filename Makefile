@@ -2,6 +2,7 @@
 # the scripts in .ci.
 
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+BUILT := $(shell git log -1 --format=%ct 2>/dev/null)
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint v2.15.0
 MODULES := . $(wildcard providers/conformance)
 
@@ -9,7 +10,7 @@ MODULES := . $(wildcard providers/conformance)
 
 # bin/sidestep, a static binary that knows its version.
 build:
-	CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '-s -w -X main.version=$(VERSION)' -o bin/sidestep ./cmd/sidestep
+	CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '-s -w -X main.version=$(VERSION) -X main.built=$(BUILT)' -o bin/sidestep ./cmd/sidestep
 
 # Every test, with the race detector. As root on Debian it installs the servers
 # that some tests run; elsewhere it says which tests it skips.

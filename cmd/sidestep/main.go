@@ -11,7 +11,13 @@ import (
 	"sidestep/providers"
 )
 
-// version is set at build time (-ldflags "-X main.version=…").
-var version = "dev"
+// Set at build time (-ldflags "-X main.version=… -X main.built=…"): what this is
+// called, and when its commit was made, in seconds since 1970.
+var (
+	version = "dev"
+	built   = ""
+)
 
-func main() { os.Exit(cli.Main(os.Args[1:], cli.System(), providers.Registry(), version)) }
+func main() {
+	os.Exit(cli.Main(os.Args[1:], cli.System(), providers.Registry(), cli.Build{Version: version, Seconds: built}))
+}

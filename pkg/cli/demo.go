@@ -127,7 +127,7 @@ func (a *app) demoDaemon(w *demoWorld, script bool) (run func(context.Context) e
 		return nil, err
 	}
 	d, err := daemon.New(daemon.Options{
-		Config: cfg, Registry: a.registry, Logger: log, Version: a.version, Write: true,
+		Config: cfg, Registry: a.registry, Logger: log, Version: a.version, Built: a.built, Write: true,
 	})
 	if err != nil {
 		return nil, err

@@ -7,7 +7,9 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strconv"
 	"syscall"
+	"time"
 
 	"sidestep/pkg/config"
 	"sidestep/pkg/control"
@@ -32,6 +34,7 @@ type app struct {
 	io          IO
 	registry    provider.Registry
 	version     string
+	built       time.Time // zero when that is not known
 	environment *config.Environment
 	file        string // flag --config
 	json        bool
@@ -40,18 +43,33 @@ type app struct {
 	exit        int // what the command exits with when it has no error
 }
 
+// Build is what the linker told the binary of itself.
+type Build struct {
+	Version string
+	Seconds string // since 1970, when the commit it was built from was made; empty when that is not known
+}
+
+// time is when the binary was built at the earliest.
+func (b Build) time() time.Time {
+	seconds, err := strconv.ParseInt(b.Seconds, 10, 64)
+	if err != nil || seconds <= 0 {
+		return time.Time{}
+	}
+	return time.Unix(seconds, 0)
+}
+
 // Main runs one command line and returns its exit code. SIGINT and SIGTERM end
 // the command in order; a second one ends it at once.
-func Main(args []string, stdio IO, registry provider.Registry, version string) int {
+func Main(args []string, stdio IO, registry provider.Registry, build Build) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // the second signal has its default effect
-	return run(ctx, args, stdio, registry, version)
+	return run(ctx, args, stdio, registry, build)
 }
 
 // run is Main without the signals.
-func run(ctx context.Context, args []string, stdio IO, registry provider.Registry, version string) int {
-	a := &app{registry: registry, version: version, environment: config.NewEnvironment(), screen: newScreen(stdio)}
+func run(ctx context.Context, args []string, stdio IO, registry provider.Registry, build Build) int {
+	a := &app{registry: registry, version: build.Version, built: build.time(), environment: config.NewEnvironment(), screen: newScreen(stdio)}
 	stdio.Err = a.screen
 	a.io = stdio
 	root := a.root()

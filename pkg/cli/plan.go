@@ -67,6 +67,10 @@ they are. When the daemon runs on this machine, it does the work; otherwise this
 process takes the lock itself, waiting up to 30 seconds for it. Asking for it is
 your yes to the first plan of each record set (see adopt in the config).
 
+Where the config has a canary, it is probed in each round. A target counts as
+down only when the canary answers after its failures; while the canary does not,
+this machine does not see the world, and nothing is written (guard canary).
+
 Interrupting it at any point is safe: a call in hand is finished, nothing is
 ever deleted, and running it again goes on where it stopped.
 
@@ -166,7 +170,7 @@ func (a *app) oneShot(cfg *config.Config, write bool) (*daemon.Daemon, error) {
 		return nil, err
 	}
 	return daemon.New(daemon.Options{
-		Config: cfg, Registry: a.registry, Logger: log, Version: a.version, Once: true, Write: write,
+		Config: cfg, Registry: a.registry, Logger: log, Version: a.version, Built: a.built, Once: true, Write: write,
 	})
 }
 

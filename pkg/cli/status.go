@@ -69,10 +69,31 @@ func (a *app) printStatus(s control.Status, now time.Time) {
 	}
 	fmt.Fprintf(a.io.Out, "config %s, in force for %s\n", s.Config.File, since(now, s.Config.Loaded))
 	fmt.Fprintf(a.io.Out, "probes %s\n", probeWords(s.Schedule))
+	if s.Canary != nil {
+		fmt.Fprintln(a.io.Out, canaryLine(*s.Canary, now))
+	}
 	a.printZones(s.Zones)
 	a.printRecords(s.Records)
 	a.printTargets(s.Targets, now)
 	a.printWrites(s.Writes, now)
+}
+
+// canaryLine says whether this node sees the world, and by whose word.
+func canaryLine(c control.Canary, now time.Time) string {
+	text := "canary: " + map[string]string{"pass": "passes", "fail": "fails", "unknown": "not probed often enough yet"}[c.State]
+	if c.Since != nil {
+		text += " for " + since(now, *c.Since)
+	}
+	if len(c.Targets) == 0 {
+		return text
+	}
+	text += fmt.Sprintf(", %d of %d answered, %d needed", c.Answered, len(c.Targets), c.Need)
+	for _, t := range c.Targets {
+		if t.Result != "pass" {
+			text += fmt.Sprintf("; %s %s/%s %s", t.Target, t.Phase, t.Cause, t.Detail)
+		}
+	}
+	return strings.TrimSpace(text)
 }
 
 func leaderWords(l control.Leader) string {
@@ -175,6 +196,9 @@ func (a *app) printTargets(targets []control.Target, now time.Time) {
 		last := t.Detail
 		if t.Phase != "" {
 			last = strings.TrimSpace(t.Phase + "/" + t.Cause + " " + last)
+		}
+		if t.Waiting == "canary" {
+			last = "waits for the canary: " + last
 		}
 		rows = append(rows, []string{t.ID, t.Verdict, since(now, t.Since), row, last})
 	}

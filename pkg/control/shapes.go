@@ -68,6 +68,7 @@ type Status struct {
 	Writes    []Write    `json:"writes"`  // the latest, newest first
 	Schedule  Schedule   `json:"schedule"`
 	Config    ConfigInfo `json:"config"`
+	Canary    *Canary    `json:"canary"` // null without one
 }
 
 // Schedule is how punctually this node probes. The counters grow from the start
@@ -158,7 +159,26 @@ type Target struct {
 	Passes   int       `json:"passes"`
 	Fails    int       `json:"fails"`
 	Unknowns int       `json:"unknowns"` // results that were our own fault, since the daemon began
+	Waiting  string    `json:"waiting"`  // "canary": failed often enough to be down, and waits for the canary to pass
 	Cooldown Cooldown  `json:"cooldown"`
+}
+
+// Canary is what tells whether this node sees the world at all.
+type Canary struct {
+	State    string         `json:"state"` // pass, fail (nothing is written), unknown (not probed often enough yet)
+	Answered int            `json:"answered"`
+	Need     int            `json:"need"`
+	Since    *time.Time     `json:"since"`   // of the state; null before the first round
+	Targets  []CanaryTarget `json:"targets"` // in the last round
+}
+
+// CanaryTarget is one target of the canary.
+type CanaryTarget struct {
+	Target string `json:"target"` // ADDR:PORT, or the URL
+	Result string `json:"result"` // pass, fail, unknown
+	Phase  string `json:"phase"`
+	Cause  string `json:"cause"`
+	Detail string `json:"detail"`
 }
 
 // Cooldown is the life of a target after it went down.

@@ -25,6 +25,7 @@ type Options struct {
 	Registry provider.Registry
 	Logger   *slog.Logger // nil logs nothing
 	Version  string
+	Built    time.Time                      // when; a clock that shows less is wrong; zero is not known
 	ReadOnly bool                           // probe, decide and plan, and never write
 	Once     bool                           // for a one-shot command: nothing is done but what it asks for
 	Write    bool                           // the state directory and the zones may be written
@@ -42,6 +43,7 @@ type Daemon struct {
 	clock    clock.Clock
 	disk     disk
 	schedule *schedule.Schedule
+	canary   *canaryWatch
 	writer   *reconcile.Reconciler
 	leader   *leader
 	errors   *repeats // of this node itself
@@ -86,6 +88,7 @@ func New(options Options) (*Daemon, error) {
 		troubles: newRepeats(options.Logger),
 		inbox:    make(chan message),
 		stopped:  make(chan struct{}),
+		canary:   newCanaryWatch(options.Config.Canary),
 		loaded:   options.Clock.Wall(),
 		rivals:   map[record.Name]*reconcile.TwoWritersError{},
 		shown:    map[record.Name]string{},
@@ -170,6 +173,7 @@ func (d *Daemon) engineConfig(c *config.Config) engine.Config {
 		Checks: c.Checks, Sets: c.Records,
 		Debounce: c.Reconcile.Debounce, Every: c.Reconcile.Every,
 		MaxChanges: c.Guard.MaxChanges,
+		Canary:     canarySpec(c.Canary), Built: d.options.Built,
 	}
 	if d.options.Once {
 		out.Pace = pace

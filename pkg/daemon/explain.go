@@ -70,7 +70,7 @@ func explainSaved(c *config.Config, request control.ExplainRequest, clk clock.Cl
 	if err != nil {
 		return control.Explanation{}, err
 	}
-	answer.Notices = lostNotice(view)
+	answer.Notices = viewNotices(view)
 	answer.SavedAt, answer.Leader = &loaded.SavedAt, control.Leader{State: "none", Detail: "no daemon runs here"}
 	for i := range answer.Records {
 		onlySaved(&answer.Records[i], *state)

@@ -83,7 +83,11 @@ func (d *Daemon) savePause() time.Duration {
 // before a write that rests on it.
 func (d *Daemon) mustSave(event engine.Event, effects engine.Effects) bool {
 	d.news = d.news || effects.Save
-	_, verdictsOnly := event.(engine.Results)
+	verdictsOnly := false
+	switch event.(type) {
+	case engine.Results, engine.Canary:
+		verdictsOnly = true
+	}
 	age := d.clock.Wall().Sub(d.saved)
 	return effects.Save && !verdictsOnly || d.news && len(effects.Work) > 0 || age >= d.savePause() || age < 0
 }
@@ -107,6 +111,9 @@ func (d *Daemon) step(event engine.Event) engine.Effects {
 	d.append(lines(effects.Journal)...)
 	for _, entry := range effects.Journal {
 		d.logEntry(entry)
+	}
+	if effects.Canary {
+		d.canary.ask()
 	}
 	if d.mustSave(event, effects) {
 		_ = d.save() // said by it, and it stops nothing

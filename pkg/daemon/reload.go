@@ -64,6 +64,7 @@ func (d *Daemon) putInForce(next *config.Config) {
 	d.steered.set(next)
 	d.step(engine.Configure{Config: d.engineConfig(next)})
 	d.schedule.Set(d.jobs())
+	d.canary.set(next.Canary)
 }
 
 // sayDropped logs what the next config does not name any more. Nothing of it is

@@ -80,6 +80,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 	running.start("lease", d.lead)
 	running.start("writer", func(ctx context.Context) error { d.writer.Run(ctx); return nil })
 	running.start("schedule", func(ctx context.Context) error { d.schedule.Run(ctx); return nil })
+	running.start("canary", d.watchCanary)
 	running.start("watchdog", d.watchdog)
 	d.tellSystemd(ready)
 	d.warnUnpermitted(d.config)

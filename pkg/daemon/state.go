@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"sidestep/pkg/engine"
+	"sidestep/pkg/plan"
 	"sidestep/pkg/store"
 )
 
@@ -220,6 +221,8 @@ func (d *Daemon) logEntry(e engine.Entry) {
 			"phase", string(e.Phase), "cause", string(e.Cause), "detail", e.Detail)
 	case e.Kind == "guard" && e.By != "":
 		d.log.Info("approved", "target", e.Target, "by", e.By)
+	case e.Guard == plan.GuardCanary || e.Guard == plan.GuardClock:
+		d.log.Warn("this node", "guard", e.Guard, "detail", e.Detail)
 	case e.Kind == "guard":
 		d.log.Info("stopped by a guard", "target", e.Target, "guard", e.Guard, "detail", e.Detail)
 	case e.Kind == "plan":

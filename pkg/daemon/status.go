@@ -59,6 +59,7 @@ func (d *Daemon) describe(e *engine.Engine, only record.Name) control.Status {
 		Sites: []control.Site{}, Overrides: []control.Override{}, Notices: d.notices(view),
 		Writes:   newestFirst(d.writes),
 		Schedule: describeSchedule(d.schedule.Stats()),
+		Canary:   describeCanary(view.Canary),
 		Config:   d.configInfo(),
 	}
 	rests := map[string]bool{}
@@ -98,15 +99,23 @@ func (d *Daemon) leaderStatus() control.Leader {
 	return status
 }
 
-func lostNotice(view engine.View) []string {
-	if !view.Lost {
-		return []string{}
+// viewNotices are those that the engine's state asks for.
+func viewNotices(view engine.View) []string {
+	notices := []string{}
+	if view.Blind != "" {
+		notices = append(notices, "nothing is written: "+view.Blind)
 	}
-	return []string{"the saved state was corrupt and overrides may be lost with it: nothing is resumed until you looked and said: sidestep approve all"}
+	if view.Clock != "" {
+		notices = append(notices, view.Clock)
+	}
+	if view.Lost {
+		notices = append(notices, "the saved state was corrupt and overrides may be lost with it: nothing is resumed until you looked and said: sidestep approve all")
+	}
+	return notices
 }
 
 func (d *Daemon) notices(view engine.View) []string {
-	notices := lostNotice(view)
+	notices := viewNotices(view)
 	if d.options.ReadOnly {
 		notices = append(notices, "read-only: everything but the write")
 	}
@@ -175,10 +184,15 @@ func (d *Daemon) providerOf(name record.Name) string {
 }
 
 func describeTarget(t engine.TargetView) control.Target {
+	waiting := ""
+	if t.Waits {
+		waiting = "canary"
+	}
 	return control.Target{
 		ID: t.Target.ID(), Check: t.Target.Check, Address: t.Target.Address, Verdict: string(t.Shown),
 		Phase: string(t.Phase), Cause: string(t.Cause), Detail: t.Detail, Since: t.Since,
-		Passes: t.Passes, Fails: t.Fails, Unknowns: t.Tally.Unknowns, Cooldown: control.Cooldown{State: "eligible"},
+		Passes: t.Passes, Fails: t.Fails, Unknowns: t.Tally.Unknowns, Waiting: waiting,
+		Cooldown: control.Cooldown{State: "eligible"},
 	}
 }
 

@@ -102,6 +102,18 @@ func (s *Schedule) look(now time.Duration) {
 	s.awake.last = now
 }
 
+// StoodStill reports whether Run has noticed that this process stood still at
+// some time from one boot time to another, so that what was under way then tells
+// nothing. It is for those who probe by Round beside Run.
+func (s *Schedule) StoodStill(from, to time.Duration) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.awake.wakeAt > 0 { // Run has begun
+		s.look(s.opts.Clock.Boot())
+	}
+	return s.awake.covers(from, to)
+}
+
 // passOver moves every entry to a slot after now and returns how many slots
 // that leaves out.
 func (s *Schedule) passOver(now time.Duration) uint64 {
