@@ -161,6 +161,17 @@ func TestSkippedSecretsAreNotRead(t *testing.T) {
 	}
 }
 
+// warnings are those of a config that has no canary, apart from that.
+func warnings(c *Config) string {
+	text := ""
+	for _, w := range c.Warnings {
+		if w.Key != "canary" {
+			text += w.String()
+		}
+	}
+	return text
+}
+
 func TestReadableSecretsWarn(t *testing.T) {
 	for _, test := range []struct {
 		ref  string
@@ -182,13 +193,7 @@ func TestReadableSecretsWarn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := ""
-		for _, w := range c.Warnings {
-			if w.Key != "canary" { // the config has none
-				got += w.String()
-			}
-		}
-		if got != test.want {
+		if got := warnings(c); got != test.want {
 			t.Errorf("secret %s in a file of mode %04o: warning %q, want %q", test.ref, test.mode, got, test.want)
 		}
 	}

@@ -129,8 +129,8 @@ func TestCertificatesOfChecksAreRead(t *testing.T) {
 		tcpTLS + "ca: ca.pem, cert: client.pem, key: client.key}",
 	} {
 		c := mustParse(t, "t.yaml", checking(text), world())
-		if len(c.Warnings) > 0 {
-			t.Errorf("check %s: warnings %v", text, c.Warnings)
+		if w := warnings(c); w != "" {
+			t.Errorf("check %s: warnings %s", text, w)
 		}
 		checkRoundTrip(t, c)
 		if shown := string(c.Show()); strings.Contains(shown, "PRIVATE KEY") || strings.Contains(shown, "CERTIFICATE") {
@@ -150,11 +150,7 @@ func TestCertificatesOfChecksWarn(t *testing.T) {
 		"tcp: {port: 443, expect: ok}":               "",
 	} {
 		c := mustParse(t, "t.yaml", checking(text), world())
-		got := ""
-		for _, w := range c.Warnings {
-			got += w.String()
-		}
-		if got != want {
+		if got := warnings(c); got != want {
 			t.Errorf("check %s: warning %q, want %q", text, got, want)
 		}
 	}
