@@ -35,6 +35,7 @@ func (b *builder) values(it *item, spec *steer.Spec) {
 			spec.Fallback = append(spec.Fallback, value)
 		}
 	}
+	b.warnReach(first)
 }
 
 // entries lists the values of a list, plain ones and mappings alike, without
@@ -89,7 +90,6 @@ func (b *builder) value(at *item, want record.Type, given bool, first map[string
 		return ""
 	}
 	first[value] = at
-	b.warnReach(at, t, value)
 	return value
 }
 
@@ -106,18 +106,35 @@ func misfit(text string, got, want record.Type, given bool) (problem, hint strin
 	return problem, "a name answers with addresses or with one name, not with both"
 }
 
-// warnReach warns about addresses that the internet cannot reach.
-func (b *builder) warnReach(at *item, t record.Type, value string) {
-	if t == record.CNAME {
-		return
-	}
-	addr, err := netip.ParseAddr(value)
-	switch {
-	case err != nil:
-	case addr.IsLoopback():
-		b.warn(at.pos, at.path(), fmt.Sprintf("%s is a loopback address: every client would ask itself", value), "")
-	case addr.IsPrivate():
-		b.warn(at.pos, at.path(), fmt.Sprintf("%s is a private address: the internet cannot reach it", value), "")
+// warnReach warns about addresses that the internet cannot reach: once for all
+// of a kind in one record set, at the first of them, since a list of private
+// addresses is one decision and no mistake in each line.
+func (b *builder) warnReach(values map[string]*item) {
+	for _, kind := range []struct {
+		is        func(netip.Addr) bool
+		one, many string
+	}{
+		{netip.Addr.IsLoopback, "is a loopback address: every client would ask itself", "are loopback addresses: every client would ask itself"},
+		{netip.Addr.IsPrivate, "is a private address: the internet cannot reach it", "are private addresses: the internet cannot reach them"},
+	} {
+		count, first := 0, ""
+		for value, at := range values {
+			if addr, err := netip.ParseAddr(value); err != nil || !kind.is(addr) {
+				continue
+			}
+			if count++; count == 1 || at.pos.compare(values[first].pos) < 0 {
+				first = value
+			}
+		}
+		if count == 0 {
+			continue
+		}
+		problem := first + " " + kind.one
+		if count > 1 {
+			problem = fmt.Sprintf("%s and %d more %s", first, count-1, kind.many)
+		}
+		at := values[first]
+		b.warn(at.pos, at.path(), problem, "")
 	}
 }
 
