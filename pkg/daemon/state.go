@@ -154,16 +154,16 @@ func writeState(w io.Writer, e *engine.Engine) error {
 	between := ""
 	for id, t := range e.TargetStates() {
 		out.text(between)
-		out.value(id)
+		out.value(&id)
 		out.text(":")
-		out.value(t)
+		out.value(&t)
 		between = ","
 	}
 	out.text(`},"sets":[`)
 	between = ""
 	for s := range e.SetStates() {
 		out.text(between)
-		out.value(s)
+		out.value(&s)
 		between = ","
 	}
 	rest := e.RestState()
