@@ -75,6 +75,8 @@ type zone struct {
 	sets     []*set
 	steered  []*steer.Spec  // of sets
 	dirty    bool           // something changed since it was planned last
+	turned   bool           // so have verdicts, for which a large zone waits a little
+	planned  time.Duration  // boot time at which it was planned last
 	plan     plan.Plan      // as planned last, against seen
 	told     []plan.Blocked // refusals that stand in the journal
 	due      time.Duration  // boot time at which time alone changes the plan; 0 never

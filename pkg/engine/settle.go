@@ -22,7 +22,7 @@ func (e *Engine) settle() {
 	e.stale = nil
 	e.early = slices.DeleteFunc(e.early, func(s *set) bool {
 		s.ready = s.judgedAll() || !e.isBlind() && e.now.Boot >= s.deadline
-		s.zone.dirty = s.zone.dirty || s.ready
+		s.zone.turned = s.zone.turned || s.ready
 		return s.ready
 	})
 	for _, name := range e.config.Zones {
@@ -43,7 +43,7 @@ func (s *set) judge(now time.Duration) {
 		if before := s.judged[i].Usable; before != usable {
 			judged[i].Since = s.since(i, usable, now)
 			s.failback = s.failback && before != steer.Yes
-			s.zone.dirty = true
+			s.zone.turned = true
 		}
 	}
 	s.judged = judged
@@ -118,7 +118,7 @@ func (e *Engine) settleWindow(z *zone) {
 		e.keepShut(z)
 		return
 	}
-	if z.window == 0 && (z.dirty || reached(z.due, e.now.Boot)) {
+	if z.window == 0 && (z.changed(e.now.Boot) || reached(z.due, e.now.Boot)) {
 		e.replan(z)
 		e.tellRefusals(z)
 		switch {
@@ -143,13 +143,38 @@ func (e *Engine) settleWindow(z *zone) {
 // open, and Work that is out is withdrawn.
 func (e *Engine) keepShut(z *zone) {
 	z.window = 0
-	if z.dirty {
+	if z.changed(e.now.Boot) {
 		e.replan(z)
 		e.tellRefusals(z)
 	}
 	if z.asked {
 		e.letOut(z)
 	}
+}
+
+// A plan costs as much as its zone is large, and of many targets that turn, one
+// soon after the other, each would ask for one. So a large zone waits a little
+// between two plans: 0.1 ms for each record set, no more than a fifth of a second,
+// and nothing below 100 of them.
+const (
+	planRest    = 100 * time.Microsecond
+	longestRest = 200 * time.Millisecond
+	largeZone   = 100
+)
+
+// changed reports whether something asks for a plan now.
+func (z *zone) changed(now time.Duration) bool { return z.dirty || reached(z.turnedDue(), now) }
+
+// turnedDue is the boot time at which a zone is planned because verdicts have
+// changed what is usable; 0 when none have.
+func (z *zone) turnedDue() time.Duration {
+	switch {
+	case !z.turned || !z.listed:
+		return 0
+	case len(z.sets) < largeZone || z.planned == 0:
+		return max(z.planned, 1)
+	}
+	return z.planned + min(time.Duration(len(z.sets))*planRest, longestRest)
 }
 
 // letOut hands the zone's Work to the caller.
@@ -161,7 +186,7 @@ func (e *Engine) letOut(z *zone) {
 func (e *Engine) replan(z *zone) {
 	work := e.work(z, nil)
 	z.plan = work.Plan(z.seen)
-	z.dirty = false
+	z.dirty, z.turned, z.planned = false, false, e.now.Boot
 	z.due = due(z.plan, work.Limits)
 }
 
@@ -276,7 +301,7 @@ func (e *Engine) next() time.Duration {
 		if z.window != 0 {
 			next = sooner(next, z.window)
 		} else {
-			next = sooner(next, z.due)
+			next = sooner(next, sooner(z.due, z.turnedDue()))
 		}
 	}
 	return next

@@ -85,10 +85,16 @@ func (e *Engine) View(now Now) View {
 	return v
 }
 
-// refresh plans a zone that changed while its window is open.
+// refresh plans a zone that changed while its window is open, or while it rests.
+// That opens no window, so a zone that rests has to be planned again.
 func (e *Engine) refresh(z *zone) {
-	if z.listed && z.dirty {
-		e.replan(z)
+	if !z.listed || !z.dirty && !z.turned {
+		return
+	}
+	turned, planned := z.turned, z.planned
+	e.replan(z)
+	if z.window == 0 {
+		z.turned, z.planned = turned, planned
 	}
 }
 
