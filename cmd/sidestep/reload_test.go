@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -58,7 +59,7 @@ func TestCase90BadReloadKeepsTheOneBefore(t *testing.T) {
 		if !strings.Contains(after.Config.Error, bad.word) || !after.Config.Loaded.Equal(before.Config.Loaded) {
 			t.Errorf("%s: status says %+v", bad.name, after.Config)
 		}
-		if len(after.Notices) != 1 || !strings.Contains(after.Notices[0], "was refused") {
+		if !refused(after) {
 			t.Errorf("%s: status says %q", bad.name, after.Notices)
 		}
 		for j, target := range after.Targets {
@@ -76,12 +77,17 @@ func TestCase90BadReloadKeepsTheOneBefore(t *testing.T) {
 	}
 	before := w.status()
 	after := w.reload(p, good, func(s *control.Status) bool { return s.Config.Loaded.After(before.Config.Loaded) })
-	if after.Config.Error != "" || len(after.Notices) > 0 || after.Targets[0].Passes < before.Targets[0].Passes {
+	if after.Config.Error != "" || refused(after) || after.Targets[0].Passes < before.Targets[0].Passes {
 		t.Errorf("after a good one: %+v, %q, %+v", after.Config, after.Notices, after.Targets[0])
 	}
 	if code := p.stop(t); code != 0 {
 		t.Errorf("sidestep ended with %d", code)
 	}
+}
+
+// refused reports whether status says of the last reload that it was.
+func refused(s *control.Status) bool {
+	return slices.ContainsFunc(s.Notices, func(n string) bool { return strings.Contains(n, "was refused") })
 }
 
 // reload makes the config that text, or none when it is "-", tells the daemon,
