@@ -26,13 +26,18 @@ func (a *app) printJSON(answer any) error {
 	return nil
 }
 
-// table prints rows in columns, the first row as their heading.
+// table prints rows in columns, the first row as their heading. Empty cells at
+// the end of a row keep their columns, and leave no spaces behind.
 func (a *app) table(rows [][]string) {
-	w := tabwriter.NewWriter(a.io.Out, 0, 8, 2, ' ', 0)
+	var out strings.Builder
+	w := tabwriter.NewWriter(&out, 0, 8, 2, ' ', 0)
 	for _, row := range rows {
-		_, _ = fmt.Fprintln(w, strings.TrimRight(strings.Join(row, "\t"), "\t"))
+		_, _ = fmt.Fprintln(w, strings.Join(row, "\t"))
 	}
-	_ = w.Flush() // stdout is gone: nobody to tell
+	_ = w.Flush() // a Builder takes everything
+	for line := range strings.Lines(out.String()) {
+		fmt.Fprintln(a.io.Out, strings.TrimRight(line, " \n"))
+	}
 }
 
 func plural(n int, one, more string) string {
