@@ -89,7 +89,7 @@ func (e *Engine) approveName(target string) bool {
 }
 
 // idle says that nothing at a name waits for a yes, and what becomes of it; it
-// is empty where something waits, or may wait because it was not planned yet.
+// is empty where something waits, or may wait because not all is judged yet.
 func idle(name record.Name, sets []*set) string {
 	kept := false
 	for _, s := range sets {
@@ -112,7 +112,7 @@ func (s *set) waits() bool {
 	switch {
 	case claimed && !s.owned:
 		return true
-	case !planned:
+	case !planned || !s.judgedAll():
 		return s.spec.AskFirst && !s.adopted || s.spec.Failback.Manual
 	}
 	return p.Wanted.Waiting != "" && !s.failback || s.zone.plan.Stopped(plan.GuardAdopt, s.spec.Key)
