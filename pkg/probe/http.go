@@ -77,7 +77,7 @@ func (a *attempt) readHeaders(in *reader) (*http.Response, *failure) {
 		response, err := http.ReadResponse(&in.buffered, a.shared.asked)
 		switch {
 		case err != nil && in.err != nil:
-			return nil, a.failed(in.err) // the parser complains of the cut that this made
+			return nil, a.cut(in) // the parser complains of what this left
 		case err != nil:
 			return nil, fail(a.phase, check.CauseMismatch, "expected HTTP/1.x, got %s: %s", a.quote(in.began()), a.plain(err.Error()))
 		}
@@ -89,6 +89,15 @@ func (a *attempt) readHeaders(in *reader) (*http.Response, *failure) {
 		}
 	}
 	return nil, fail(a.phase, check.CauseMismatch, "more than %d interim responses and no final one", maxInterim)
+}
+
+// cut judges the end of an answer before its headers ended, and says what came.
+func (a *attempt) cut(in *reader) *failure {
+	f := a.failed(in.err)
+	if f.outcome == check.Fail && in.kept > 0 {
+		f.detail += "; it began with " + a.quote(in.began())
+	}
+	return f
 }
 
 func (a *attempt) accepted(status int) bool {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -79,6 +80,50 @@ func TestHTTP2RequestOnTheWire(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestHTTP2SecretsAreKeptOutOfTables: a proxy on the way must not remember the
+// values of a check.
+func TestHTTP2SecretsAreKeptOutOfTables(t *testing.T) {
+	spec := secureSpec(443, func(h *check.HTTP) { h.Headers = []check.Header{{Name: "Authorization", Value: "Bearer secret"}} })
+	made, err := prepare(spec, Options{RootCAs: newAuthority(t).prober().options.RootCAs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := false
+	decoder := hpack.NewDecoder(4096, func(f hpack.HeaderField) {
+		if f.Name == "authorization" {
+			found = f.Sensitive && f.Value == "Bearer secret"
+		}
+	})
+	if _, err := decoder.Write(made.headerBlock()); err != nil || !found {
+		t.Errorf("the header is not marked as never indexed (%v)", err)
+	}
+}
+
+// TestHTTP2FramesAreSmall: a server need not take larger ones (RFC 9113 section 4.2).
+func TestHTTP2FramesAreSmall(t *testing.T) {
+	spec := secureSpec(443, func(h *check.HTTP) { h.Headers = []check.Header{{Name: "X-Long", Value: strings.Repeat("~", 50000)}} })
+	made, err := prepare(spec, Options{RootCAs: newAuthority(t).prober().options.RootCAs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	framer := http2.NewFramer(nil, bytes.NewReader(made.request2[len(http2.ClientPreface):]))
+	framer.SetMaxReadFrameSize(frameSize)
+	for err == nil {
+		_, err = framer.ReadFrame()
+	}
+	if !errors.Is(err, io.EOF) {
+		t.Errorf("reading what a probe sends: %v", err)
+	}
+}
+
+// TestHTTP2LengthOfAnAnswerWithoutBody: 304 announces what it does not send.
+func TestHTTP2LengthOfAnAnswerWithoutBody(t *testing.T) {
+	ca := newAuthority(t)
+	s := serve2(t, ca, func(f *frames) { _ = f.WriteSettings(); f.headers(true, ":status", "304", "content-length", "5") })
+	spec := secureSpec(s.port(), accepting(check.StatusRange{Low: 304, High: 304}), matching("^$"))
+	expect(t, ca.prober().Probe(context.Background(), spec, "127.0.0.1"), "pass")
 }
 
 func TestHTTP2Bodies(t *testing.T) {

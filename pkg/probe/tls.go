@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"cmp"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -121,7 +122,8 @@ func (a *attempt) failedCertificate(err error) *failure {
 		f.clock = true
 		return f
 	case errors.As(err, &signer) && signer.Cert != nil:
-		text += "; it is signed by " + a.quote(signer.Cert.Issuer.String())
+		_, why, _ := strings.Cut(text, "unknown authority") // of a candidate that was no good
+		text = fmt.Sprintf("unknown authority %s: expected one of the check's ca, or else of the system%s", a.quote(signer.Cert.Issuer.String()), why)
 	}
 	return fail(check.PhaseTLS, check.CauseCertificate, "%s", a.plain(text))
 }
@@ -143,6 +145,6 @@ func (a *attempt) expired(cert *x509.Certificate, now time.Time) string {
 	if now.Before(cert.NotBefore) {
 		word = "is not valid yet"
 	}
-	return fmt.Sprintf("the certificate %s %s: valid from %s to %s, and the clock here says %s (UTC)", a.quote(cert.Subject.CommonName), word,
+	return fmt.Sprintf("the certificate %s %s: valid from %s to %s, and the clock here says %s (UTC)", a.quote(cmp.Or(cert.Subject.CommonName, names(cert))), word,
 		cert.NotBefore.UTC().Format(layout), cert.NotAfter.UTC().Format(layout), now.UTC().Format(layout))
 }
