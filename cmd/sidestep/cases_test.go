@@ -148,6 +148,10 @@ func TestCase96StoppedInTheMiddleOfAWrite(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := w.run()
+		w.wait("the socket: before that a signal ends the process as any other", func() bool {
+			_, err := os.Stat(w.socket())
+			return err == nil
+		})
 		time.Sleep(time.Duration(rand.IntN(1500)) * time.Millisecond) // any moment will do
 		began := time.Now()
 		if code := p.stop(t); code != 0 {
