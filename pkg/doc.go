@@ -70,7 +70,8 @@
 //  3. The result goes into the daemon's inbox, the one channel through which
 //     state is changed.
 //  4. The daemon hands it to engine.Step. health counts it; mostly nothing
-//     follows, and the road ends here.
+//     follows, and the road ends here. Where there is a canary, the last failure
+//     of a row waits until that passes, and while it fails no result counts.
 //  5. The last failure of a row changes the verdict. steer works out the wanted
 //     answers of every record set that rests on this target, with reasons, and
 //     plan finds that the zone, as it was listed last, differs. That opens the

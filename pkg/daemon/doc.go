@@ -9,6 +9,10 @@
 // the reconciler. A store that fails is loud and stops no failover; a person's
 // yes that cannot be stored is refused.
 //
+// Where the config has a canary, a part of its own probes that every few seconds,
+// and at once when the engine asks; a round during which this process stood still
+// is not told to the engine. One-shot commands probe it after each of their rounds.
+//
 // The state directory is the leader's: it is looked into at the start, and
 // opened to be written to, and read again, when the lease is won. A standby and
 // a shadow leave no trace in it.
