@@ -87,7 +87,7 @@ func (b *bench) probing(ctx context.Context, f flagSet, report *Report) error {
 	for _, d := range []struct {
 		fault Fault
 		fast  time.Duration
-	}{{Refuse, 0}, {Hang, 0}} {
+	}{{Refuse, 0}, {Hang, 0}, {Refuse, 250 * time.Millisecond}} {
 		fmt.Fprintf(b.progress, "detect: %d times %s, re-check %s\n", faults, d.fault, d.fast)
 		found, err := b.detect(ctx, d.fault, d.fast, faults)
 		if err != nil {

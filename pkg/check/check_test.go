@@ -50,7 +50,7 @@ func TestLatencyIsEndMinusStart(t *testing.T) {
 // fullSpec is a check with every field set.
 func fullSpec() *check.Spec {
 	return &check.Spec{
-		Name: "web", Kind: check.KindHTTP, Interval: 10 * time.Second, Timeout: 5 * time.Second, Fall: 3, Rise: 2,
+		Name: "web", Kind: check.KindHTTP, Interval: 10 * time.Second, FastInter: time.Second, Timeout: 5 * time.Second, Fall: 3, Rise: 2,
 		Source: netip.MustParseAddr("192.0.2.7"),
 		HTTP: &check.HTTP{
 			Scheme: "https", Host: "www.example.com", Port: 443, Authority: "www.example.com", Path: "/healthz", Method: "GET",

@@ -41,6 +41,9 @@ func (s *Spec) headers() []Header {
 func (s *Spec) Fingerprint() string {
 	sum := sha256.New()
 	fmt.Fprintln(sum, s.Name, s.Kind, s.Interval, s.Timeout, s.Fall, s.Rise, s.Source)
+	if s.FastInter > 0 {
+		fmt.Fprintln(sum, "fastinter", s.FastInter)
+	}
 	if h := s.HTTP; h != nil {
 		fmt.Fprintf(sum, "%q %q %d %q %q %q %d\n", h.Scheme, h.Host, h.Port, h.Authority, h.Path, h.Method, h.BodyLimit)
 		fmt.Fprintln(sum, h.Status)

@@ -30,9 +30,12 @@ type Spec struct {
 	ICMP     *ICMP // set for KindICMP
 	Interval time.Duration
 	Timeout  time.Duration // one deadline over everything a probe does; below Interval
-	Fall     int           // failures in a row to go down, at least 1
-	Rise     int           // passes in a row to come up, at least 1
-	Source   netip.Addr    // the address probes leave from; the zero Addr lets the kernel choose
+	// FastInter takes the place of Interval after a result that contradicts the
+	// verdict, until that turns or is confirmed; below Interval, 0 for none.
+	FastInter time.Duration
+	Fall      int        // failures in a row to go down, at least 1
+	Rise      int        // passes in a row to come up, at least 1
+	Source    netip.Addr // the address probes leave from; the zero Addr lets the kernel choose
 }
 
 // HTTP is what an HTTP check asks and expects. The URL gives Host, SNI and

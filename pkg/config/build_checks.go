@@ -79,12 +79,17 @@ func (b *builder) timing(name string, it, defaults *item) *check.Spec {
 		}
 		b.fail(at.pos, at.path(), fmt.Sprintf("the timeout, %s, has to be below the interval, %s", short(timeout), short(interval)), "an interval counts from start to start")
 	}
+	fast := it.at("fastinter")
+	if get[time.Duration](fast) >= interval {
+		b.fail(fast.pos, fast.path(), fmt.Sprintf("the fastinter, %s, has to be below the interval, %s", short(get[time.Duration](fast)), short(interval)), "remove it to probe at the interval always")
+	}
 	return &check.Spec{
-		Name:     name,
-		Interval: interval,
-		Timeout:  timeout,
-		Fall:     get[int](from("fall")),
-		Rise:     get[int](from("rise")),
+		Name:      name,
+		Interval:  interval,
+		FastInter: get[time.Duration](fast),
+		Timeout:   timeout,
+		Fall:      get[int](from("fall")),
+		Rise:      get[int](from("rise")),
 	}
 }
 

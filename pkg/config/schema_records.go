@@ -100,6 +100,7 @@ var checkKeys = []field{
 		field{name: "max_loss", kind: percent(), def: "34%", doc: "the loss that still passes; one reply is needed whatever it is"},
 	), doc: "ICMP echo requests; needs the sysctl net.ipv4.ping_group_range or CAP_NET_RAW"},
 	{name: "interval", kind: duration(check.MinInterval), word: "defaults.interval", doc: "from the start of a probe to the start of the next"},
+	{name: "fastinter", kind: duration(check.MinInterval), word: "the interval", doc: "takes the place of the interval after a result that contradicts the verdict, until the verdict turns or is confirmed; below the interval"},
 	{name: "timeout", kind: duration(time.Millisecond), word: "defaults.timeout", doc: "one deadline over everything a probe does; below the interval, of which it gets all but 20 ms at most"},
 	{name: "fall", kind: count(1, math.MaxInt32), word: "defaults.fall", doc: "failures in a row that bring a target down"},
 	{name: "rise", kind: count(1, math.MaxInt32), word: "defaults.rise", doc: "passes in a row that bring it up"},

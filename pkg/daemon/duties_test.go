@@ -282,3 +282,26 @@ func TestStandbyThatInheritsNonsense(t *testing.T) {
 		}
 	})
 }
+
+// With fastinter a target that fails is down after one interval at most and two
+// short waits, and nothing else is probed faster.
+func TestFastInterReachesTheSchedule(t *testing.T) {
+	bubbled(t, func(t *testing.T) {
+		w := newWorld(t, class)
+		w.config.Checks["web"].FastInter = 250 * time.Millisecond
+		d := w.run()
+		time.Sleep(settled)
+		before := d.schedule.Stats().Started
+		w.site.fail(a)
+		began := time.Now()
+		for len(w.site.failures(a)) < 3 {
+			time.Sleep(10 * time.Millisecond)
+		}
+		if took := time.Since(began); took > 10*time.Second+600*time.Millisecond {
+			t.Errorf("three failures took %s", took)
+		}
+		if n := d.schedule.Stats().Started - before; n > 6 {
+			t.Errorf("%d probes of two targets meanwhile", n)
+		}
+	})
+}

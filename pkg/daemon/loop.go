@@ -121,6 +121,9 @@ func (d *Daemon) step(event engine.Event) engine.Effects {
 	if d.options.Once {
 		return effects // a command asks for what it wants, and for nothing else
 	}
+	for _, h := range effects.Hasten {
+		d.schedule.Hasten(h.Target, h.At)
+	}
 	for _, zone := range effects.Look {
 		d.writer.Look(zone)
 	}

@@ -152,10 +152,26 @@ func (e *Engine) observe(t *target, r check.Result) {
 	t.health = state
 	if change != nil {
 		e.turned(t, *change)
+	} else if t.spec.FastInter > 0 && state.Judged == r.Start && doubts(state, t.policy()) {
+		e.effects.Hasten = append(e.effects.Hasten, Hasten{t.id, r.Start + t.spec.FastInter})
 	}
 	if change != nil || waited != t.waits() || state.Phase != before.Phase || state.Cause != before.Cause {
 		e.outdate(t.sets...)
 	}
+}
+
+// doubts reports whether the last result contradicts the verdict, and more such
+// results would turn it. A target that is not judged yet has nothing to
+// contradict: the start is no time to probe everything faster.
+func doubts(s health.State, p health.Policy) bool {
+	switch s.Is() {
+	case health.Up:
+		return s.Fails > 0 && s.Fails < p.Fall
+	case health.Down:
+		return s.Passes > 0 && s.Passes < p.Rise
+	case health.Unknown:
+	}
+	return false
 }
 
 func (e *Engine) turned(t *target, change health.Change) {

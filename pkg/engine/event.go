@@ -83,11 +83,19 @@ type Effects struct {
 	Journal []Entry       // to be appended before anything else is done
 	Canary  bool          // the canary has to be probed at once: a target waits for it
 	Save    bool          // the State changed in a way that a restart must not lose
+	Hasten  []Hasten      // targets to be probed before their next slot
 	Look    []record.Name // zones to be listed, the answer to be sent back as Seen or Failed
 	Work    []Work        // zones to be brought to the wanted state; the newest replaces an older one
 	Next    time.Duration // boot time of the next Tick that matters; 0 when there is none
 	Err     error         // the event asked for something that does not exist
 	Idle    string        // why an approval changes nothing now, in words; empty when something waited for it
+}
+
+// Hasten asks for a target to be probed at a boot time that comes before its
+// next slot. Its slots stay where they are.
+type Hasten struct {
+	Target check.Target
+	At     time.Duration
 }
 
 // Entry is one line of the journal. Target is a target's id, a record set or a

@@ -131,7 +131,7 @@ func (s *Schedule) reschedule(now time.Duration) uint64 {
 	slot := e.due
 	e.due = slotAfter(now, e.spec.Interval, e.phase)
 	heap.Fix(&s.heap, 0)
-	return uint64((e.due-slot)/e.spec.Interval) - 1
+	return uint64((e.due - slot - 1) / e.spec.Interval) // one that was brought forward lies between two slots
 }
 
 // startWaiting gives free workers to the targets that wait for one.
@@ -169,8 +169,11 @@ func (s *Schedule) start(ctx context.Context, work *sync.WaitGroup, f flight) {
 // release makes a target free for its next probe.
 func (s *Schedule) release(e *entry) {
 	e.busy = false
-	if e.removed {
+	switch {
+	case e.removed:
 		delete(s.byID, e.id)
+	case e.hasten > 0:
+		s.bringForward(e)
 	}
 }
 

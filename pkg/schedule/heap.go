@@ -16,6 +16,8 @@ type entry struct {
 	due        time.Duration // the next slot
 	notBefore  time.Duration // no probe before that boot time; zero holds nothing back
 	generation int           // goes up when results that are under way no longer count
+	hasten     time.Duration // an earlier due time, which waits until the entry is not busy; 0 for none
+	place      int           // in the heap
 	busy       bool          // waiting for a worker, running, or not handed over yet
 	removed    bool          // no longer a job, kept until its last probe is over
 }
@@ -31,12 +33,16 @@ func (h dueHeap) Less(i, j int) bool {
 	}
 	return h[i].id < h[j].id
 }
-func (h dueHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+func (h dueHeap) Swap(i, j int) {
+	h[i], h[j] = h[j], h[i]
+	h[i].place, h[j].place = i, j
+}
 
 // Push is for container/heap, which nothing here uses to add one entry: Set
 // builds the whole heap.
 func (h *dueHeap) Push(x any) {
 	if e, ok := x.(*entry); ok {
+		e.place = len(*h)
 		*h = append(*h, e)
 	}
 }

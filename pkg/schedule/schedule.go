@@ -101,6 +101,7 @@ func (s *Schedule) Set(jobs []Job) {
 	for _, job := range jobs {
 		e := s.admit(job, now)
 		wanted[e] = true
+		e.place = len(next)
 		next = append(next, e)
 	}
 	s.retire(wanted)
@@ -113,6 +114,34 @@ func (s *Schedule) Set(jobs []Job) {
 	if needed > limit {
 		s.log.Warn("more probes may be in flight than the limit allows: probes will start late when targets hang",
 			"limit", limit, "needed", needed, "targets", len(jobs))
+	}
+}
+
+// Hasten probes a target at a boot time that comes before its next slot, or at
+// once when that has passed; a probe under way is waited for. The slots stay
+// where they are, and the next one counts again after this probe. A target that
+// is no job, or is due before, is left alone.
+func (s *Schedule) Hasten(target check.Target, at time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := s.byID[target.ID()]
+	if e == nil || e.removed || at >= e.due {
+		return
+	}
+	e.hasten = at
+	if !e.busy {
+		s.bringForward(e)
+	}
+}
+
+// bringForward makes what Hasten asked for the next due time of an entry.
+func (s *Schedule) bringForward(e *entry) {
+	due := max(e.hasten, e.notBefore)
+	e.hasten = 0
+	if due < e.due {
+		e.due = due
+		heap.Fix(&s.heap, e.place)
+		signal(s.wake)
 	}
 }
 
@@ -178,11 +207,21 @@ func (s *Schedule) retire(wanted map[*entry]bool) {
 func (s *Schedule) resize(jobs []Job) {
 	load := 0.0
 	for _, job := range jobs {
-		load += job.Spec.Timeout.Seconds() / job.Spec.Interval.Seconds()
+		load += inFlight(job.Spec)
 	}
 	peak := math.Ceil(load + 4*math.Sqrt(load) + 16)
 	s.needed = min(int(peak), len(jobs))
 	s.limit = min(s.needed, s.opts.Workers)
+}
+
+// inFlight is the part of its time for which a target that hangs has a probe in
+// flight, at its fastest.
+func inFlight(spec *check.Spec) float64 {
+	between := spec.Interval
+	if spec.FastInter > 0 {
+		between = max(spec.FastInter, spec.Timeout)
+	}
+	return spec.Timeout.Seconds() / between.Seconds()
 }
 
 // sameQuestion reports whether two specs send and expect the same, so that
@@ -192,7 +231,7 @@ func sameQuestion(a, b *check.Spec) bool {
 		return true
 	}
 	x, y := *a, *b
-	x.Fall, x.Rise, x.Interval = y.Fall, y.Rise, y.Interval
+	x.Fall, x.Rise, x.Interval, x.FastInter = y.Fall, y.Rise, y.Interval, y.FastInter
 	return reflect.DeepEqual(x, y)
 }
 
