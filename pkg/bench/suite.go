@@ -15,6 +15,7 @@ func pacedRuns(port int) []pacedRun {
 	return []pacedRun{
 		{[]string{"G1", "G4"}, runBig, World{Kind: HTTP, Targets: targets, Interval: ten, Port: port}, 2 * ten},
 		{[]string{"G1", "G4"}, runSmall, World{Kind: HTTP, Targets: targets / 10, Interval: two, Port: port}, 6 * two},
+		{[]string{"G3"}, runICMP, World{Kind: ICMP, Targets: targets / 10, Interval: two, Port: port}, 6 * two},
 		{[]string{"G2"}, runTCP, World{Kind: TCP, Targets: targets / 10, Interval: two, Port: port}, 6 * two},
 	}
 }
