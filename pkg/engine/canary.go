@@ -40,7 +40,9 @@ type canary struct {
 // sight is how far the canary bears out what is counted of a target.
 type sight struct {
 	last     time.Duration // end of the last probe that was counted
-	believed health.State  // as it was when the canary passed last; the whole of it once the canary passed after last
+	believed health.State  // what the canary has borne out; the whole of it once the canary passed after last
+	noted    health.State  // newer than believed: what is believed once the canary passed after notedAt
+	notedAt  time.Duration // end of the last probe that is in noted
 	waits    bool          // it has failed often enough to be down, and waits for the canary to pass
 	fallen   time.Duration // end of the failure since which it waits
 }
@@ -89,7 +91,9 @@ func (e *Engine) waitsForCanary(t *target, r check.Result) bool {
 
 // remember keeps what the canary has borne out before a result is added to it.
 // A pass of the canary costs nothing here: it moves canary.passed beyond the
-// last results, and what it bore out is copied when the next one comes.
+// last results, and what it bore out is copied when the next one comes. Where a
+// round takes longer than an interval no pass is beyond the last result, so
+// what was counted is noted now and then, to be believed a round later.
 func (e *Engine) remember(t *target, r check.Result) {
 	if !e.hasCanary() || r.Outcome == check.Unknown {
 		return
@@ -97,10 +101,12 @@ func (e *Engine) remember(t *target, r check.Result) {
 	if t.sight == nil {
 		t.sight = &sight{}
 	}
-	if t.sight.last <= e.canary.passed {
-		t.sight.believed = t.health
+	s := t.sight
+	if s.notedAt <= e.canary.passed {
+		s.believed = e.believed(t)
+		s.noted, s.notedAt = t.health, s.last
 	}
-	t.sight.last = max(t.sight.last, r.End)
+	s.last = max(s.last, r.End)
 }
 
 // believed is a target's health without the results that the canary does not
@@ -109,10 +115,14 @@ func (e *Engine) believed(t *target) health.State {
 	if t.sight == nil || t.sight.last <= e.canary.passed {
 		return t.health
 	}
-	if t.health.Is() == health.Up && t.sight.believed.Is() != health.Up {
+	believed := t.sight.believed
+	if t.sight.notedAt <= e.canary.passed {
+		believed = t.sight.noted
+	}
+	if t.health.Is() == health.Up && believed.Is() != health.Up {
 		return health.State{Verdict: health.Up, Passes: t.health.Passes, Judged: t.health.Judged, Seen: t.health.Seen}
 	}
-	return t.sight.believed
+	return believed
 }
 
 // takeBack takes every result back that the canary does not bear out.
@@ -171,6 +181,7 @@ func (e *Engine) fall(t *target) {
 	t.sight.waits = false
 	state, change := t.health.Turn(t.policy())
 	t.health = state
+	t.sight.believed, t.sight.noted, t.sight.notedAt = state, state, t.sight.last
 	if change != nil {
 		e.turned(t, *change)
 	}

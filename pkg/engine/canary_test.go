@@ -231,6 +231,55 @@ advance 1s`)
 	})
 }
 
+// TestSlowRoundsBearOut: rounds of the canary that take longer than the interval,
+// so that none of them begins after the last result, nevertheless bear out what
+// came before. A target that went down by them stays down when the canary fails,
+// and in what is saved for the next process.
+func TestSlowRoundsBearOut(t *testing.T) {
+	w := newWorld()
+	do := func(commands ...string) {
+		t.Helper()
+		for _, command := range commands {
+			if err := w.do(command); err != nil {
+				t.Fatalf("%s: %v", command, err)
+			}
+		}
+	}
+	do("config canary=one,two", "check web interval=1s fall=2 rise=2",
+		"set a A policy=all check=web answers=192.0.2.1,192.0.2.2",
+		"zone a A: 192.0.2.1 live, 192.0.2.2 live", "start", "look",
+		"result web@192.0.2.1 SS web@192.0.2.2 SS", "canary SS", "advance 1s")
+	rounds := func(n int, letters string) {
+		t.Helper()
+		for i := range n {
+			do("result web@192.0.2.1 "+letters[:1]+" web@192.0.2.2 "+letters[1:], "advance 1s")
+			if i%3 == 2 {
+				do("canary S? began=2s")
+			}
+		}
+	}
+	believed := func(when string, first, second health.Verdict) {
+		t.Helper()
+		targets := w.engine.State().Targets
+		if targets["web@192.0.2.1"].Verdict != first || targets["web@192.0.2.2"].Verdict != second {
+			t.Errorf("%s: expected %s and %s, got %+v", when, first, second, targets)
+		}
+	}
+	rounds(9, "FS")
+	believed("one is down", health.Down, health.Up)
+	do("canary FF", "canary FF")
+	believed("blind", health.Down, health.Up)
+	do("canary S? began=2s", "advance 1s")
+	rounds(9, "SF")
+	believed("the other is down", health.Up, health.Down)
+	rounds(9, "SS")
+	do("canary FF", "canary FF")
+	believed("both came back", health.Up, health.Up)
+	if passes := w.engine.State().Targets["web@192.0.2.1"].Passes; passes < 9 {
+		t.Errorf("what older rounds bore out is counted again: %d passes are left of 18", passes)
+	}
+}
+
 func begin2(t *rapid.T, commands string) *world {
 	w := newWorld()
 	play(t, w, strings.Split(strings.TrimSpace(commands), "\n")...)
