@@ -382,3 +382,25 @@ func TestClockBeforeTheBuild(t *testing.T) {
 		}
 	})
 }
+
+// One round of probes is enough where one pass is, but one round of the canary
+// does not tell that it fails: another follows, and nothing is written blind.
+func TestOnceAsksAFailingCanaryTwice(t *testing.T) {
+	bubbled(t, func(t *testing.T) {
+		w, _ := sightWorld(t)
+		for _, spec := range w.config.Checks {
+			spec.Fall, spec.Rise = 1, 1
+		}
+		w.site.fail(anchors...)
+		if err := w.zones[home].EditByHand(memory.Put(string(www.Name), "A", time.Minute, b)); err != nil {
+			t.Fatal(err) // both are live, and one has to go
+		}
+		answer, err := w.reconcile(control.PlanRequest{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if zone := answer.Zones[0]; len(zone.Applied) > 0 || zone.Exit != control.ExitGuard {
+			t.Errorf("got %+v", zone)
+		}
+	})
+}

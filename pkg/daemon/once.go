@@ -111,7 +111,8 @@ func (d *Daemon) lockOnce(ctx context.Context) error {
 // rounds probes every target of the zones until they are judged. Own faults
 // and flapping targets end it too, after twice the rounds that a verdict takes;
 // what is not judged by then stays as it is in the zone. So does a canary that
-// fails: what is seen then does not count.
+// fails: what is seen then does not count. One round of it is not enough to say
+// so, so that another follows one that did not pass, whatever is judged.
 func (d *Daemon) rounds(ctx context.Context, zones []record.Name) {
 	jobs, gap, rounds := d.roundPlan(zones)
 	for round := 1; round <= rounds && ctx.Err() == nil; round++ {
@@ -120,7 +121,7 @@ func (d *Daemon) rounds(ctx context.Context, zones []record.Name) {
 		d.tell(engine.Results{Results: results})
 		d.probeCanary(ctx) // after them, so that it bears them out
 		decided := false
-		d.ask(func(e *engine.Engine) { decided = len(e.Undecided(zones)) == 0 })
+		d.ask(func(e *engine.Engine) { decided = e.Sighted() && len(e.Undecided(zones)) == 0 })
 		if decided || round == rounds || !wait(ctx, gap) {
 			return
 		}

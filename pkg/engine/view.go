@@ -127,6 +127,12 @@ func (e *Engine) Ready(zones []record.Name) bool {
 	})
 }
 
+// Sighted reports whether it is known if this node sees the world: the last
+// round of the canary passed, or it fails. Without a canary it is.
+func (e *Engine) Sighted() bool {
+	return !e.hasCanary() || e.isBlind() || e.canary.state != "" && e.canary.short == 0
+}
+
 // Undecided lists the targets that are not judged and that a record set of the
 // zones rests on, sorted by id; of none, of all zones. While this node is blind
 // none is: the guard says why nothing is judged.
