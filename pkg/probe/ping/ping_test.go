@@ -56,10 +56,13 @@ func (f *fake) id() uint16 { return fakeID }
 func (f *fake) close()     { close(f.closed) }
 
 func (f *fake) flush(take func(message)) {
-	for _, m := range f.late {
+	f.mu.Lock()
+	late := f.late
+	f.late = nil
+	f.mu.Unlock()
+	for _, m := range late {
 		take(m)
 	}
-	f.late = nil
 }
 
 func (f *fake) send(packet []byte, to netip.Addr) error {
