@@ -153,7 +153,7 @@ func detectionGoals(d Detection) []Goal {
 	}
 	return []Goal{
 		{ID: "G7", What: name + ", faults seen", Value: 100 * float64(d.Seen) / float64(max(d.Faults, 1)), Limit: 100, AtLeast: true, Unit: "%"},
-		{ID: "G7", What: name + ", median", Value: quantile(d.Took, 0.5).Seconds(), Limit: half, Unit: "s"},
+		{ID: "G7", What: name + ", median", Value: middle(d.Took).Seconds(), Limit: half, Unit: "s"},
 		{ID: "G7", What: name + ", most", Value: quantile(d.Took, 1).Seconds(), Limit: most, Unit: "s"},
 		{ID: "G7", What: name + ", most beyond the ideal", Value: millis(quantile(d.Excess, 1)), Limit: 50, Unit: "ms"},
 	}

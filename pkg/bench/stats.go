@@ -76,6 +76,14 @@ func quantile[T any](sorted []T, q float64) T {
 	return sorted[min(int(q*float64(len(sorted))), len(sorted)-1)]
 }
 
+// middle is the median of a sorted list; of an even number, the mean of two.
+func middle(sorted []time.Duration) time.Duration {
+	if len(sorted) == 0 {
+		return 0
+	}
+	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
+}
+
 // median of a list in any order; of an even number, the mean of the middle two.
 func median(list []float64) float64 {
 	if len(list) == 0 {

@@ -53,7 +53,7 @@ func (a *app) daemon(ctx context.Context, readOnly bool) error {
 		log.Warn("config", "warning", w.String())
 	}
 	d, err := daemon.New(daemon.Options{
-		Config: cfg, Registry: a.registry, Logger: log, Version: a.version, Built: a.built, ReadOnly: readOnly, Write: true,
+		Config: cfg, Registry: a.registry, Logger: log, Version: a.version, Built: a.built, ReadOnly: readOnly, Alone: true, Write: true,
 		Load: func() (*config.Config, error) {
 			return a.read(cfg.File)
 		},

@@ -28,6 +28,7 @@ type Options struct {
 	Built    time.Time                      // when; a clock that shows less is wrong; zero is not known
 	ReadOnly bool                           // probe, decide and plan, and never write
 	Once     bool                           // for a one-shot command: nothing is done but what it asks for
+	Alone    bool                           // the process is this daemon's alone: its Go runtime is tuned to it
 	Write    bool                           // the state directory and the zones may be written
 	Probe    probe.Func                     // nil probes for real
 	Resolver resolve.Options                // who is asked for targets that are names; the zero value asks those of this machine

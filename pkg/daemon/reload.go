@@ -63,7 +63,11 @@ func (d *Daemon) putInForce(next *config.Config) {
 	d.config, d.loaded = next, d.clock.Wall()
 	d.steered.set(next)
 	d.step(engine.Configure{Config: d.engineConfig(next)})
-	d.schedule.Set(d.jobs())
+	jobs := d.jobs()
+	d.schedule.Set(jobs)
+	if d.options.Alone {
+		tune(jobs)
+	}
 	d.canary.set(next.Canary)
 }
 

@@ -71,6 +71,9 @@ func (d *Daemon) Run(ctx context.Context) error {
 		return err
 	}
 	targets := len(d.engine.Targets())
+	if d.options.Alone {
+		tune(d.jobs())
+	}
 	endLoop := d.startLoop() // which outlives everybody who talks to it
 	defer endLoop()
 	for _, s := range d.servers() {

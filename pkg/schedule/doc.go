@@ -6,7 +6,7 @@
 // added up, so nothing drifts, a restart keeps the spread, and after a pause a
 // target goes on at its own next slot. The dispatcher wakes up once a tick of
 // 10 ms, starts everything that is due, and pays for one wake-up however many
-// targets that are.
+// targets that are. Results are handed on at a tick, too.
 //
 // What holds at any time:
 //

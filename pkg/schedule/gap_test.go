@@ -80,6 +80,7 @@ func TestGapIsNoticedByTheHandOver(t *testing.T) {
 		untilStarted(w)
 		w.clock.Suspend(3 * time.Second) // shorter than the timeout
 		close(broken)
+		time.Sleep(tick) // the dispatcher sleeps longer
 		synctest.Wait()
 		if n := w.outcomes("127.0.1.1"); n[check.Unknown] != 1 {
 			t.Errorf("outcomes %v, want one unknown", n)

@@ -97,9 +97,9 @@ func (s *Schedule) land(f flight) {
 	}
 }
 
-// handOver gives finished probes to the sink, at most once a tick: the first
-// at once, so that nothing waits on a quiet day, and those of a busy tick
-// together, so that one wake-up of the receiver pays for all of them.
+// handOver gives finished probes to the sink, at most once a tick and at the
+// tick, at which the dispatcher wakes up as well: one wake-up of this process
+// pays for both, and one of the receiver for all that have finished.
 func (s *Schedule) handOver(ctx context.Context) {
 	pause := time.NewTimer(0)
 	defer pause.Stop()
@@ -109,13 +109,14 @@ func (s *Schedule) handOver(ctx context.Context) {
 			return
 		case <-s.done:
 		}
-		s.deliver(ctx)
-		pause.Reset(tick)
+		now := s.opts.Clock.Boot()
+		pause.Reset(gridFloor(now) + tick - now)
 		select {
 		case <-ctx.Done():
 			return
 		case <-pause.C:
 		}
+		s.deliver(ctx)
 	}
 }
 

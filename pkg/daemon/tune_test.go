@@ -1,0 +1,34 @@
+package daemon
+
+import (
+	"testing"
+	"time"
+
+	"sidestep/pkg/check"
+	"sidestep/pkg/schedule"
+)
+
+func TestProcessorsFollowTheRate(t *testing.T) {
+	for _, c := range []struct {
+		jobs     int
+		interval time.Duration
+		there    int
+		want     int
+	}{
+		{0, time.Second, 8, 1},
+		{1000, 10 * time.Second, 8, 1},
+		{5000, 2 * time.Second, 8, 1},
+		{5001, 2 * time.Second, 8, 2},
+		{10_000, 2 * time.Second, 2, 2},
+		{100_000, time.Second, 8, 8},
+	} {
+		spec := &check.Spec{Interval: c.interval}
+		jobs := make([]schedule.Job, c.jobs)
+		for i := range jobs {
+			jobs[i].Spec = spec
+		}
+		if got := processors(jobs, c.there); got != c.want {
+			t.Errorf("%d targets each %s on %d: got %d, want %d", c.jobs, c.interval, c.there, got, c.want)
+		}
+	}
+}
