@@ -70,9 +70,26 @@ func (l *log) fit(it *item, k *kind, pattern string) {
 			l.fit(element, k.elem, pattern+"[]")
 		}
 	default:
-		l.fail(it.pos, it.path(), fmt.Sprintf("expected %s, got %s", k.word, it.shape), "")
+		l.fail(it.pos, it.path(), fmt.Sprintf("expected %s, got %s", k.word, it.shape), k.shapeHint(it))
 	}
 	l.refuseNotBuilt(it, pattern)
+}
+
+// shapeHint says how to write what has the wrong shape.
+func (k *kind) shapeHint(it *item) string {
+	switch {
+	case k.fields != nil && it.shape == absent && !slices.ContainsFunc(k.fields, func(f field) bool { return f.need }):
+		return "write {} for its defaults"
+	case k.fields != nil:
+		names := k.names()
+		if len(names) > 8 {
+			names = append(names[:8], "…")
+		}
+		return "its keys: " + strings.Join(names, ", ")
+	case k.elem != nil && it.shape == scalar:
+		return "a list of one is written [VALUE]" // never the text: it may be a secret
+	}
+	return ""
 }
 
 func (l *log) fitScalar(it *item, k *kind) {

@@ -28,7 +28,12 @@ func httpURL() *kind {
 func refuseURL(u *url.URL) *fault {
 	switch {
 	case u.Scheme != "http" && u.Scheme != "https":
-		return faultf("expected a URL that begins with http:// or https://")
+		// No more than the scheme: the rest may hold a password.
+		got := "neither"
+		if u.Scheme != "" {
+			got = quote(u.Scheme + ":")
+		}
+		return faultf("expected a URL that begins with http:// or https://, got %s", got)
 	case u.User != nil:
 		return faultf("a user name or password in the URL is not sent").advise("give headers: {Authorization: env:NAME}")
 	case u.Fragment != "":

@@ -1,11 +1,13 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"net/netip"
 	"path/filepath"
 	"regexp"
+	"regexp/syntax"
 	"slices"
 	"strconv"
 	"strings"
@@ -339,7 +341,11 @@ func expression() *kind {
 	const word = "a regular expression (RE2)"
 	return &kind{word: word, parse: func(s string) (any, *fault) {
 		re, err := regexp.Compile(s)
-		if err != nil || s == "" {
+		var wrong *syntax.Error
+		switch {
+		case errors.As(err, &wrong):
+			return nil, faultf("expected %s, got %s: %s", word, quote(s), wrong.Code)
+		case err != nil || s == "":
 			return nil, faultf("expected %s, got %s", word, quote(s))
 		}
 		return re, nil

@@ -152,6 +152,9 @@ func (l *log) syntax(data []byte, err error) {
 		}
 	}
 	hint := "look at the quotes, brackets and indentation here and above"
+	if strings.Contains(text, "cannot start any token") {
+		hint = "YAML takes no tab for indentation, and no word that begins with @, ` or %"
+	}
 	if m := unknownAnchor.FindStringSubmatch(text); m != nil {
 		if at := bytes.Index(data, []byte("*"+m[1])); at >= 0 {
 			pos = l.positionOf(data, at)

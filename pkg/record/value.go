@@ -3,6 +3,7 @@ package record
 import (
 	"fmt"
 	"net/netip"
+	"strconv"
 	"strings"
 )
 
@@ -86,7 +87,12 @@ func looksLikeAddress(s string) bool {
 func ParseAddress(s string) (netip.Addr, error) {
 	addr, err := netip.ParseAddr(s)
 	if err != nil {
-		return netip.Addr{}, fmt.Errorf("read address %q: %w", s, err)
+		if _, err := netip.ParseAddrPort(s); err == nil {
+			return netip.Addr{}, fmt.Errorf("read address %q: an address has no port here", s)
+		}
+		// The error repeats the text.
+		why := strings.TrimPrefix(err.Error(), "ParseAddr("+strconv.Quote(s)+"): ")
+		return netip.Addr{}, fmt.Errorf("read address %q: %s", s, why)
 	}
 	what := ""
 	switch {
