@@ -45,6 +45,9 @@ func (a *attempt) failed(err error) *failure {
 	case errors.Is(a.ctx.Err(), context.Canceled):
 		return unknown(a.phase, "probe was stopped before its outcome was known")
 	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded):
+		if a.phase == check.PhaseBody {
+			return fail(a.phase, check.CauseTimeout, "the answer began, and was not complete within the timeout")
+		}
 		return fail(a.phase, check.CauseTimeout, "no answer within the timeout")
 	case errors.As(err, &errno):
 		return a.failedCall(err, errno)

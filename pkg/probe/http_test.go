@@ -189,7 +189,7 @@ func TestResets(t *testing.T) {
 	})
 	spec := httpSpec(s.port(), matching("ok"))
 	spec.Timeout = 50 * time.Millisecond
-	expect(t, once(spec), "fail body/timeout")
+	expect(t, once(spec), "fail body/timeout", "not complete within the timeout")
 
 	s = answer(t, "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf")
 	expect(t, once(httpSpec(s.port(), matching("half"))), "fail body/reset")

@@ -123,7 +123,11 @@ func (a *attempt) failedCertificate(err error) *failure {
 		return f
 	case errors.As(err, &signer) && signer.Cert != nil:
 		_, why, _ := strings.Cut(text, "unknown authority") // of a candidate that was no good
-		text = fmt.Sprintf("unknown authority %s: expected one of the check's ca, or else of the system%s", a.quote(signer.Cert.Issuer.String()), why)
+		expected := "one that this machine knows; to trust it give the check ca: FILE"
+		if a.shared.tls.RootCAs != nil {
+			expected = "one of the check's ca"
+		}
+		text = fmt.Sprintf("unknown authority %s: expected %s%s", a.quote(signer.Cert.Issuer.String()), expected, why)
 	}
 	return fail(check.PhaseTLS, check.CauseCertificate, "%s", a.plain(text))
 }
