@@ -72,7 +72,7 @@ var rooms = map[string]allowed{
 	"pkg/lab": {},
 	"pkg/cli": {
 		own:  "record check config control daemon lab observe provider",
-		mods: "github.com/rs/zerolog github.com/spf13/cobra",
+		mods: "github.com/rs/zerolog github.com/spf13/cobra github.com/spf13/pflag",
 	},
 	"pkg/bench":           {own: "record steer plan", mods: "golang.org/x/sys/unix"},
 	"pkg/bench/yardstick": {own: "bench"},

@@ -91,6 +91,25 @@ func wantFlagText(t *testing.T, f *pflag.Flag) {
 // takes its word out of here.
 var notBuilt = []string{"frozen", "freeze", "etcd", "vantage", "scenario", "site", "dashboard", "metrics", "overrides"}
 
+func TestAFlagThatDoesNotExist(t *testing.T) {
+	for args, want := range map[string]string{
+		"run --readonly":       "run: unknown flag: --readonly; perhaps --read-only; try: sidestep run --help",
+		"reconcile --dry":      "reconcile: unknown flag: --dry; perhaps --dry-run; try: sidestep reconcile --help",
+		"status --confg x":     "status: unknown flag: --confg; perhaps --config; try: sidestep status --help",
+		"status --cofnig x":    "status: unknown flag: --cofnig; perhaps --config; try: sidestep status --help",
+		"status --jsom":        "status: unknown flag: --jsom; perhaps --json; try: sidestep status --help",
+		"status --yaml":        "status: unknown flag: --yaml; try: sidestep status --help",
+		"status -c sidestep":   "status: unknown shorthand flag: 'c' in -c; try: sidestep status --help",
+		"plan --exit-code=yes": `plan: invalid argument "yes" for "--exit-code" flag`,
+	} {
+		root := testRoot()
+		root.SetArgs(strings.Fields(args))
+		if err := root.Execute(); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", args, err, want)
+		}
+	}
+}
+
 func TestHelpNamesWhatIsBuilt(t *testing.T) {
 	for _, cmd := range everyCommand(testRoot()) {
 		text := cmd.Long + cmd.Example

@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"sidestep/pkg/config"
 )
@@ -60,7 +62,7 @@ network error, 10 changes are pending (plan --exit-code).`,
 	root.Flags().BoolP("version", "v", false, "print the version")
 	root.SetUsageTemplate(usageTemplate)
 	root.SetVersionTemplate(a.versionLine() + "\n")
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return misused(cmd, "%w", err) })
+	root.SetFlagErrorFunc(wrongFlag)
 	root.SetHelpCommand(a.helpCommand())
 	root.AddCommand(
 		a.demoCommand(), a.runCommand(), a.checkCommand(), a.planCommand(), a.reconcileCommand(),
@@ -108,6 +110,49 @@ func misused(cmd *cobra.Command, format string, args ...any) error {
 		problem = fmt.Errorf("%s: %w", name, problem)
 	}
 	return usagef("%w; try: %s --help", problem, cmd.CommandPath())
+}
+
+// wrongFlag is a usage error; of a flag that does not exist it names the one
+// that is spelled alike.
+func wrongFlag(cmd *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	if !errors.As(err, &unknown) || len(unknown.GetSpecifiedName()) < 2 {
+		return misused(cmd, "%w", err)
+	}
+	plain, near := strings.NewReplacer("-", "", "_", ""), ""
+	typed := plain.Replace(unknown.GetSpecifiedName())
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if near == "" && alike(typed, plain.Replace(f.Name)) {
+			near = f.Name
+		}
+	})
+	if near == "" {
+		return misused(cmd, "%w", err)
+	}
+	return misused(cmd, "%w; perhaps --%s", err, near)
+}
+
+// alike reports whether one word begins with the other, or they differ by one
+// letter that is missing or wrong, or by two neighbours that are swapped.
+func alike(a, b string) bool {
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	if len(a) >= 2 && strings.HasPrefix(b, a) {
+		return true
+	}
+	from := 0
+	for from < len(a) && a[from] == b[from] {
+		from++
+	}
+	if len(b) == len(a)+1 {
+		return a[from:] == b[from+1:]
+	}
+	if len(a) != len(b) {
+		return false
+	}
+	swapped := from+1 < len(a) && a[from] == b[from+1] && a[from+1] == b[from] && a[from+2:] == b[from+2:]
+	return swapped || from < len(a) && a[from+1:] == b[from+1:]
 }
 
 // arguments takes so many positional arguments, which are named words in the
