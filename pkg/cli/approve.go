@@ -25,10 +25,11 @@ TARGET says to what:
   ZONE      with --plan CHECKSUM: the plan that max_changes stopped, once
   all       resuming again after a corrupt state; look at what is paused first
 
-What waits, and for what, is in status and in plan. A yes to the first plan may
-be said before there is one: it is kept, and the answer says that nothing waits.
-Without a daemon on this machine the word is written to its state directory,
-under its lock.
+What waits, and for what, is in status and in plan. A plan that takes out only
+what is down waits for nobody, and is the first plan of its record set. A yes to
+the first plan may be said before there is one: it is kept, and the answer says
+that nothing waits. Without a daemon on this machine the word is written to its
+state directory, under its lock.
 
 Exit codes: 0 approved, 2 no such NAME, ADDRESS or ZONE, another plan than
 CHECKSUM, or usage or config, 4 the lock is held, 5 provider or network error,

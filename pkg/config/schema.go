@@ -19,7 +19,7 @@ var schema = object(
 	field{name: "canary", kind: object(canaryKeys...), doc: "targets that tell whether this node sees the world at all"},
 	field{name: "defaults", kind: object(defaultKeys...), doc: "what a check has that does not say otherwise"},
 	field{name: "guard", kind: object(guardKeys...), doc: "limits that stand between plan and write"},
-	field{name: "adopt", kind: choice("ask", "auto"), def: "ask", doc: "the first plan that takes a usable live value out of a record set waits for a person (ask) or does not (auto)"},
+	field{name: "adopt", kind: choice("ask", "auto"), def: "ask", doc: "the first plan that takes a usable live value out of a record set waits for a person (ask) or does not (auto); once sidestep has paused any value of it, a dead one too, none waits"},
 	field{name: "zones", kind: listOf(object(zoneKeys...)), need: true, doc: "the zones that hold the record sets"},
 	field{name: "checks", kind: named("checks", object(checkKeys...)), doc: "how and how often to probe"},
 	field{name: "sites", kind: named("sites", object(siteKeys...)), doc: "data centres and their signals"},

@@ -20,7 +20,7 @@ func (e *Engine) approve(ev Approve) {
 		e.approveAll()
 	case e.approveName(ev.Target), e.approveValue(ev.Target):
 	default:
-		err = fmt.Errorf("approve %q: no record set has that name, and nobody paused a value that is called so", ev.Target)
+		err = fmt.Errorf("approve %q: it is no record set, and no value that somebody else paused", ev.Target)
 	}
 	if err != nil {
 		e.effects.Err = err
