@@ -78,8 +78,8 @@ func (b *bench) warm(ctx context.Context, p *process, w World) (time.Duration, e
 }
 
 // isolate is one round of two runs with one daemon: 10,000 targets each 2 s,
-// first all well, then with a fifth of them hanging.
-func (b *bench) isolate(ctx context.Context, round int) error {
+// first all well, then, if faults are wanted, with a fifth of them hanging.
+func (b *bench) isolate(ctx context.Context, round int, faults bool) error {
 	w := World{Kind: HTTP, Targets: targets, Interval: 2 * time.Second, Port: b.port}
 	const window = 10 * time.Second
 	if _, err := b.remote.Mark(); err != nil {
@@ -100,7 +100,9 @@ func (b *bench) isolate(ctx context.Context, round int) error {
 	}
 	well.First = first
 	b.keep(runFast, round, well)
-
+	if !faults {
+		return nil
+	}
 	var hung []int
 	for i := 0; i < targets; i += 5 {
 		hung = append(hung, i)

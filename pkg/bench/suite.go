@@ -113,5 +113,5 @@ func (b *bench) round(ctx context.Context, f flagSet, round int) error {
 		return nil
 	}
 	fmt.Fprintf(b.progress, "round %d: %d targets each 2s, then a fifth of them hanging\n", round, targets)
-	return b.isolate(ctx, round)
+	return b.isolate(ctx, round, f.chosen("G6"))
 }

@@ -45,6 +45,7 @@ func (a *app) daemon(ctx context.Context, readOnly bool) error {
 		return err
 	}
 	defer flush()
+	daemon.SaveMemory()
 	cfg, err := a.find() // the log says which one
 	if err != nil {
 		return err

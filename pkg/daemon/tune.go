@@ -22,12 +22,18 @@ const (
 	probesOfOne = 2500
 )
 
-// tune fits the Go runtime of a process that is the daemon's alone to what it
-// has to do. The environment has the last word (GOGC, GOMAXPROCS).
-func tune(jobs []schedule.Job) {
+// SaveMemory is for a process that is to be the daemon's alone, before it reads
+// the config: the peak comes while everything is built. The environment has the
+// last word (GOGC).
+func SaveMemory() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(heapGrowth)
 	}
+}
+
+// tune fits the Go runtime of a process that is the daemon's alone to what it
+// has to do. The environment has the last word (GOMAXPROCS).
+func tune(jobs []schedule.Job) {
 	if os.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(processors(jobs, runtime.NumCPU()))
 	}
