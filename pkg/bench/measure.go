@@ -73,7 +73,7 @@ func (b *bench) startFloor(ctx context.Context, w World) (*process, error) {
 }
 
 // startDaemon starts the whole daemon on a world in a new directory.
-func (b *bench) startDaemon(ctx context.Context, w World, log io.Writer) (*process, error) {
+func (b *bench) startDaemon(ctx context.Context, w World, log io.Writer, more ...string) (*process, error) {
 	dir, err := os.MkdirTemp(b.dir, "world-")
 	if err != nil {
 		return nil, err
@@ -86,7 +86,8 @@ func (b *bench) startDaemon(ctx context.Context, w World, log io.Writer) (*proce
 	if log != nil {
 		level = "info"
 	}
-	return start(ctx, "sidestep", log, b.sidestep, "run", "--config", config, "--log-level", level, "--log-format", "json")
+	command := []string{b.sidestep, "run", "--config", config, "--log-level", level, "--log-format", "json"}
+	return start(ctx, "sidestep", log, append(command, more...)...)
 }
 
 // watch measures a prober, which has warmed up, over a window. It also gives
