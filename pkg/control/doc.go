@@ -7,4 +7,8 @@
 // asks, decodes, hands the request to a Backend, and encodes what comes back.
 // Who asked is read from the socket's peer credentials and never from the
 // request. pkg/daemon is the Backend; pkg/cli is the client.
+//
+// Connections are bounded in number, and in the time that a request takes to
+// come and an answer to be taken, so that nobody on the socket can use up what
+// the probes need.
 package control

@@ -33,6 +33,15 @@ type Backend interface {
 // maxRequest bounds a request's body.
 const maxRequest = 64 << 10
 
+// What a connection may take: somebody who opens many of them, or does not go
+// on, must not use up the descriptors that probes and writes need. How long an
+// answer is worked out is not bounded.
+const (
+	maxConnections = 32               // the next one waits until one of them ends
+	transferWithin = 10 * time.Second // for a request to come, and for an answer to be taken
+	idleWithin     = time.Minute      // between two requests
+)
+
 // versionHint goes with what a daemon of the same version would understand.
 const versionHint = "the command line and the daemon may be of different versions; restart the daemon after an upgrade"
 
@@ -56,13 +65,39 @@ func Listen(path string, backend Backend, logger *slog.Logger) (*Server, error) 
 	if logger == nil {
 		logger = slog.New(slog.DiscardHandler)
 	}
+	few := &few{Listener: listener, free: make(chan struct{}, maxConnections)}
 	server := &http.Server{
 		Handler:           routes(backend),
-		ReadHeaderTimeout: 10 * time.Second,
+		ReadHeaderTimeout: transferWithin,
+		IdleTimeout:       idleWithin,
+		ConnState:         few.follow,
 		ErrorLog:          slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
 		ConnContext:       withPeer,
 	}
-	return &Server{listener: listener, http: server}, nil
+	return &Server{listener: few, http: server}, nil
+}
+
+// few is a listener with a bound on the connections that are open.
+type few struct {
+	net.Listener
+	free chan struct{} // holds a token for each open connection
+}
+
+// Accept waits for one to end where there are too many.
+func (f *few) Accept() (net.Conn, error) {
+	f.free <- struct{}{}
+	conn, err := f.Listener.Accept()
+	if err != nil {
+		<-f.free
+	}
+	return conn, err
+}
+
+// follow is told by the server when a connection ends.
+func (f *few) follow(_ net.Conn, state http.ConnState) {
+	if state == http.StateClosed {
+		<-f.free
+	}
 }
 
 func listen(path string) (net.Listener, error) {
@@ -168,6 +203,9 @@ func routes(b Backend) http.Handler {
 
 func decode[T any](w http.ResponseWriter, r *http.Request) (T, bool) {
 	var request T
+	connection := http.NewResponseController(w)
+	_ = connection.SetReadDeadline(time.Now().Add(transferWithin)) // what does not have one ends by itself
+	defer func() { _ = connection.SetReadDeadline(time.Time{}) }()
 	decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxRequest))
 	decoder.DisallowUnknownFields()
 	err := decoder.Decode(&request)
@@ -205,6 +243,7 @@ func fail(w http.ResponseWriter, status int, e *Error) {
 }
 
 func write(w http.ResponseWriter, status int, answer any) {
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(transferWithin))
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(answer) // the client went away

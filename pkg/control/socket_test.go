@@ -242,3 +242,47 @@ func TestStrangerOnTheSocket(t *testing.T) {
 		t.Errorf("status said %v", err)
 	}
 }
+
+// TestManyConnectionsWait: whoever opens many connections and asks nothing takes
+// a bounded number of the daemon's descriptors, and others are served when they end.
+func TestManyConnectionsWait(t *testing.T) {
+	const many = 100
+	path := socketPath(t)
+	serve(t, path, backend{status: func(context.Context, string) (control.Status, error) { return control.Status{Node: "n"}, nil }})
+	before := descriptors(t)
+	var idle []net.Conn
+	for range many {
+		conn, err := net.Dial("unix", path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		idle = append(idle, conn)
+	}
+	client := dial(t, path)
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	if _, err := client.Status(ctx, ""); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("there was room for another: %v", err)
+	}
+	if taken := descriptors(t) - before - many; taken > many/2 {
+		t.Errorf("%d connections that ask nothing were accepted", taken)
+	}
+	for _, conn := range idle {
+		if err := conn.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if status, err := client.Status(t.Context(), ""); err != nil || status.Node != "n" {
+		t.Errorf("afterwards: %+v, %v", status, err)
+	}
+}
+
+// descriptors counts those of this process, which is both ends.
+func descriptors(t *testing.T) int {
+	t.Helper()
+	open, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Skip("counting descriptors needs /proc: ", err)
+	}
+	return len(open)
+}
