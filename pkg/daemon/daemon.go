@@ -64,11 +64,12 @@ type Daemon struct {
 	waiters   []*waiter
 	writes    []writeLine
 	rivals    map[record.Name]*reconcile.TwoWritersError
-	shown     map[record.Name]string // by zone: the plan that a shadow logged last
-	takenUp   time.Time              // what was saved until then is taken up
-	saved     time.Time              // wall time of the last try to save
-	unsaved   error                  // why it failed
-	news      bool                   // something changed that was not saved yet
+	shown     map[record.Name]string        // by zone: the plan that a shadow logged last
+	takenUp   time.Time                     // what was saved until then is taken up
+	kept      map[string]engine.TargetState // what a command found saved, for targets that it does not judge
+	saved     time.Time                     // wall time of the last try to save
+	unsaved   error                         // why it failed
+	news      bool                          // something changed that was not saved yet
 }
 
 // New builds everything, and looks into the state directory. It sends nothing,

@@ -20,6 +20,9 @@ import (
 // settled is long enough for every target to be judged.
 const settled = time.Minute
 
+// handOver is how long a result may wait for the others of its moment.
+const handOver = 10 * time.Millisecond
+
 // A whole failover and failback: the write comes exactly one debounce after the
 // probe that decided, and the way back after the hold.
 func TestFailoverAndFailback(t *testing.T) {
@@ -41,7 +44,7 @@ func TestFailoverAndFailback(t *testing.T) {
 		if len(writes) != 1 {
 			t.Fatalf("%d writes, want both changes in one", len(writes))
 		}
-		if late := w.when(writes[0]).Sub(w.site.failures(a)[2].Add(time.Second)); late != 0 {
+		if late := w.when(writes[0]).Sub(w.site.failures(a)[2].Add(time.Second)); late < 0 || late > handOver {
 			t.Errorf("written %s beyond the debounce of a second after the third failure", late)
 		}
 
@@ -211,7 +214,7 @@ func TestCase78OneZoneInTroubleStopsNoOther(t *testing.T) {
 		w.site.fail(a)
 		time.Sleep(settled)
 		w.mustLive(b)
-		if late := w.when(w.writes(home)[0]).Sub(w.site.failures(a)[2].Add(time.Second)); late != 0 {
+		if late := w.when(w.writes(home)[0]).Sub(w.site.failures(a)[2].Add(time.Second)); late < 0 || late > handOver {
 			t.Errorf("the other zones delayed the write by %s", late)
 		}
 		for _, zone := range d.status().Zones {

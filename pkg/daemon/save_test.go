@@ -11,6 +11,9 @@ import (
 	"sidestep/pkg/check"
 	"sidestep/pkg/clock"
 	"sidestep/pkg/engine"
+	"sidestep/pkg/health"
+	"sidestep/pkg/record"
+	"sidestep/pkg/steer"
 )
 
 // down brings as many failures of an address as make it down, all at once.
@@ -97,7 +100,7 @@ func TestWriteState(t *testing.T) {
 		running.ask(func(e *engine.Engine) {
 			e.Lose()
 			var text strings.Builder
-			if err := writeState(&text, e); err != nil {
+			if err := writeState(&text, e, nil); err != nil {
 				t.Fatal(err)
 			}
 			want, err := json.Marshal(e.State())
@@ -119,4 +122,62 @@ func TestWriteState(t *testing.T) {
 			}
 		})
 	})
+}
+
+// A command that did not come to judge a target leaves what was saved of it: a
+// canary that fails for a moment must not cost the daemon its verdicts.
+func TestCommandKeepsSavedVerdicts(t *testing.T) {
+	spec := &check.Spec{Name: "web", Interval: time.Second, Timeout: time.Second / 2, Fall: 3, Rise: 3}
+	other := *spec
+	other.Fall = 4
+	for name, row := range map[string]struct {
+		kept engine.TargetState
+		want health.Verdict
+	}{
+		"the same check": {engine.TargetState{Definition: spec.Fingerprint(), Verdict: health.Down, Fails: 3}, health.Down},
+		"another check":  {engine.TargetState{Definition: other.Fingerprint(), Verdict: health.Down, Fails: 3}, health.Unknown},
+	} {
+		zone := record.Name("example.com.")
+		e := engine.New(engine.Config{
+			Zones: []record.Name{zone}, Checks: map[string]*check.Spec{"web": spec},
+			Sets: []*steer.Spec{{
+				Key:    record.Key{Zone: zone, Name: "www.example.com.", Type: record.A},
+				Policy: steer.All, Checks: []string{"web"}, Answers: []steer.Answer{{Value: "192.0.2.1", Probe: "192.0.2.1"}},
+			}},
+		}, engine.Now{Boot: time.Hour, Wall: time.Now()})
+		var text strings.Builder
+		if err := writeState(&text, e, map[string]engine.TargetState{"web@192.0.2.1": row.kept}); err != nil {
+			t.Fatal(err)
+		}
+		var state engine.State
+		if err := json.Unmarshal([]byte(text.String()), &state); err != nil {
+			t.Fatal(err)
+		}
+		if got := state.Targets["web@192.0.2.1"].Verdict; got != row.want {
+			t.Errorf("%s: saved as %s, want %s", name, got, row.want)
+		}
+	}
+}
+
+// When nothing is up any more, status says first that it may be this machine.
+func TestNoneUpIsSaid(t *testing.T) {
+	target := func(v health.Verdict) engine.TargetView { return engine.TargetView{Verdict: v} }
+	for _, row := range []struct {
+		verdicts []health.Verdict
+		want     int
+	}{
+		{[]health.Verdict{health.Down, health.Down}, 1},
+		{[]health.Verdict{health.Down, health.Unknown}, 1},
+		{[]health.Verdict{health.Down, health.Up}, 0},
+		{[]health.Verdict{health.Unknown, health.Unknown}, 0},
+		{[]health.Verdict{health.Down}, 0},
+	} {
+		var view engine.View
+		for _, v := range row.verdicts {
+			view.Targets = append(view.Targets, target(v))
+		}
+		if got := viewNotices(view); len(got) != row.want {
+			t.Errorf("%v: %q", row.verdicts, got)
+		}
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"sidestep/pkg/engine"
+	"sidestep/pkg/health"
 	"sidestep/pkg/plan"
 	"sidestep/pkg/store"
 )
@@ -63,6 +64,9 @@ func (d *Daemon) lookAtState() error {
 	if state != nil {
 		verdicts := loaded.Recent && !d.options.Once // a command judges by its own rounds
 		d.engine.Restore(*state, verdicts, loaded.Recent)
+		if loaded.Recent && d.options.Once {
+			d.kept = state.Targets
+		}
 	}
 	switch {
 	case loaded.Lost():
@@ -137,7 +141,7 @@ func (d *Daemon) save() error {
 }
 
 func (d *Daemon) saveTo(s *store.Store) error {
-	err := s.SaveBy(func(w io.Writer) error { return writeState(w, d.engine) })
+	err := s.SaveBy(func(w io.Writer) error { return writeState(w, d.engine, d.kept) })
 	if err != nil {
 		return err
 	}
@@ -147,12 +151,16 @@ func (d *Daemon) saveTo(s *store.Store) error {
 
 // writeState writes the engine's State as JSON, one target and one set a line.
 // In memory, as one value and then as one text, ten thousand targets would cost
-// more than everything else that is kept of them.
-func writeState(w io.Writer, e *engine.Engine) error {
+// more than everything else that is kept of them. A target that was not judged
+// stays what it is in kept.
+func writeState(w io.Writer, e *engine.Engine, kept map[string]engine.TargetState) error {
 	out := &jsonPieces{to: w, encoder: json.NewEncoder(w)}
 	out.text(`{"targets":{`)
 	between := ""
 	for id, t := range e.TargetStates() {
+		if k, found := kept[id]; found && t.Verdict == health.Unknown && k.Definition == t.Definition {
+			t = k
+		}
 		out.text(between)
 		out.value(&id)
 		out.text(":")
@@ -224,7 +232,7 @@ func (d *Daemon) logEntry(e engine.Entry) {
 	case e.Guard == plan.GuardCanary || e.Guard == plan.GuardClock:
 		d.log.Warn("this node", "guard", e.Guard, "detail", e.Detail)
 	case e.Kind == "guard":
-		d.log.Info("stopped by a guard", "target", e.Target, "guard", e.Guard, "detail", e.Detail)
+		d.log.Warn("stopped by a guard", "target", e.Target, "guard", e.Guard, "detail", e.Detail)
 	case e.Kind == "plan":
 		d.log.Info("changed by somebody else", "target", e.Target, "detail", e.Detail)
 	default:

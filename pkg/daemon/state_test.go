@@ -401,7 +401,7 @@ func TestNotesOfAnOrderlyEndSpareTheWait(t *testing.T) {
 				w.mustLive(b)
 				writes := w.writes(home)
 				after := w.when(writes[len(writes)-1]).Sub(began)
-				if killed && after < late || !killed && after > w.site.failures(a)[2].Sub(began)+time.Second {
+				if killed && after < late || !killed && after > w.site.failures(a)[2].Sub(began)+time.Second+handOver {
 					t.Errorf("taken away %s after the start", after)
 				}
 			})

@@ -111,7 +111,22 @@ func viewNotices(view engine.View) []string {
 	if view.Lost {
 		notices = append(notices, "the saved state was corrupt and overrides may be lost with it: nothing is resumed until you looked and said: sidestep approve all")
 	}
+	if all := len(view.Targets); all > 1 && noneUp(view.Targets) {
+		notices = append(notices, fmt.Sprintf("not one of the %d targets that this node probes is up: it may be this machine or its network", all))
+	}
 	return notices
+}
+
+// noneUp reports that what is judged is down, all of it.
+func noneUp(targets []engine.TargetView) bool {
+	down := false
+	for _, t := range targets {
+		if t.Verdict == health.Up {
+			return false
+		}
+		down = down || t.Verdict == health.Down
+	}
+	return down
 }
 
 func (d *Daemon) notices(view engine.View) []string {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"os"
 	"strings"
 	"time"
 
@@ -143,7 +144,7 @@ func overUDP(ctx context.Context, server netip.AddrPort, question *dns.Msg) (*dn
 		}
 		return reply, nil
 	}
-	return nil, fmt.Errorf("udp: no answer to %d packets within %s", sends, sends*wait)
+	return nil, fmt.Errorf("udp: no answer to %d packets within %s: %w", sends, (sends * wait).Round(time.Millisecond), os.ErrDeadlineExceeded)
 }
 
 // udpPatience leaves at least half of what is left of the context to TCP.

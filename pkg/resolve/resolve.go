@@ -159,6 +159,9 @@ func askOne(ctx context.Context, server netip.AddrPort, shares int, name string,
 // brief leaves of an error what people need: which address was tried is said
 // beside it.
 func brief(err error) error {
+	if both, ok := err.(interface{ Unwrap() []error }); ok { // over UDP, and then over TCP
+		return tried(both.Unwrap())
+	}
 	if errno, ok := errors.AsType[syscall.Errno](err); ok {
 		return errno
 	}
@@ -166,6 +169,22 @@ func brief(err error) error {
 		return errors.New("no answer in time")
 	}
 	return errors.New(strings.ReplaceAll(err.Error(), "\n", "; "))
+}
+
+// tried says what each way came to, once when it is the same.
+func tried(errs []error) error {
+	var ways []string
+	same := true
+	for _, err := range errs {
+		way, _, _ := strings.Cut(err.Error(), ":")
+		words := strings.TrimPrefix(brief(err).Error(), way+": ")
+		same = same && words == brief(errs[0]).Error()
+		ways = append(ways, way+": "+words)
+	}
+	if same {
+		return brief(errs[0])
+	}
+	return errors.New(strings.Join(ways, ", "))
 }
 
 // read takes the chain and the addresses out of an answer. An error means that

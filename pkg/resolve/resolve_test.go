@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -174,6 +175,17 @@ func TestLookupErrors(t *testing.T) {
 	want := "ask for app1.example.com. A: resolver 127.0.0.1:1: connection refused, resolver " + silent.Addr.String() + ": no answer in time"
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
+	}
+	half, err := net.ListenPacket("udp4", "127.0.0.1:0") // takes questions, and nobody listens at its TCP port
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = half.Close() }()
+	ctx, cancel = context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	_, err = resolve.Lookup(ctx, resolve.Options{Servers: []netip.AddrPort{half.LocalAddr().(*net.UDPAddr).AddrPort()}}, "app1.example.com.", resolve.Both)
+	if err == nil || !strings.Contains(err.Error(), ": udp: no answer in time, ") || !strings.HasSuffix(err.Error(), "tcp: connection refused") {
+		t.Errorf("silent over UDP alone: %v", err)
 	}
 	for _, name := range []string{"", "a..example.com", strings.Repeat("a", 64) + ".example.com"} {
 		if _, err := resolve.Lookup(t.Context(), resolve.Options{Servers: []netip.AddrPort{dead}}, name, resolve.Both); err == nil || !strings.Contains(err.Error(), "expected a domain name") {
