@@ -14,7 +14,7 @@ const (
 	// is collected. Of 10,000 targets some 10 MiB are kept and little is thrown
 	// away, so collecting more often than Go would costs next to nothing, and
 	// half of what the process would take is saved.
-	heapGrowth = 40
+	heapGrowth = 25
 
 	// probesOfOne is how many probes a second one processor is enough for. With
 	// more of them than that wants, Go wakes threads up to look for work that

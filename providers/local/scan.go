@@ -33,7 +33,7 @@ func (e *lineError) Unwrap() error { return e.err }
 // split cuts a text into statements (RFC 1035 section 5.1). What programs are
 // known to read differently is refused rather than guessed.
 func split(text string) ([]statement, error) {
-	var all []statement
+	all := make([]statement, 0, strings.Count(text, "\n")+1) // most are of one line
 	for line := 1; text != ""; {
 		s, err := scan(text, line)
 		if err != nil {
