@@ -188,11 +188,13 @@ func (e *Engine) fall(t *target) {
 	e.outdate(t.sets...)
 }
 
-// canaryFell takes a round with too few answers.
+// canaryFell takes a round with too few answers. Before the canary has ever
+// passed one is enough: nothing is known of this node's sight, and what an
+// earlier process saw must not be acted on.
 func (e *Engine) canaryFell() {
 	c := &e.canary
 	c.short++
-	if c.short < roundsBlind || e.isBlind() {
+	if c.short < roundsBlind && c.state != "" || e.isBlind() {
 		return
 	}
 	e.takeBack()

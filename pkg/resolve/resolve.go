@@ -171,6 +171,10 @@ func brief(err error) error {
 	return errors.New(strings.ReplaceAll(err.Error(), "\n", "; "))
 }
 
+func hasSOA(authority []dns.RR) bool {
+	return slices.ContainsFunc(authority, func(rr dns.RR) bool { return rr.Header().Rrtype == dns.TypeSOA })
+}
+
 // tried says what each way came to, once when it is the same.
 func tried(errs []error) error {
 	var ways []string
@@ -188,7 +192,9 @@ func tried(errs []error) error {
 }
 
 // read takes the chain and the addresses out of an answer. An error means that
-// this server cannot tell, and another one may.
+// this server cannot tell, and another one may: also one that gives an alias
+// without its address and without the SOA that would say that there is none
+// (RFC 2308 section 2.2), as forwarders do that do not follow it.
 func read(reply *dns.Msg, name string, kind uint16) (view, error) {
 	if reply.Rcode != dns.RcodeSuccess && reply.Rcode != dns.RcodeNameError {
 		return view{}, fmt.Errorf("answered %s", rcode(reply.Rcode))
@@ -203,6 +209,8 @@ func read(reply *dns.Msg, name string, kind uint16) (view, error) {
 	case len(v.addresses) > 0:
 	case !reply.RecursionAvailable && (!reply.Authoritative || len(names) > 1):
 		return view{}, errors.New("does not resolve names for this machine: no recursion")
+	case reply.Rcode == dns.RcodeSuccess && len(names) > 1 && !hasSOA(reply.Ns):
+		return view{}, fmt.Errorf("answered that %s is %s, and nothing of that one", name, last)
 	default: // of a chain, the rcode speaks of its end (RFC 6604 section 3)
 		v.negative = &NoAddressError{Name: last, Exists: reply.Rcode == dns.RcodeSuccess}
 	}

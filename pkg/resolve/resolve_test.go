@@ -109,6 +109,15 @@ func TestLookupAtBadResolvers(t *testing.T) {
 	}
 }
 
+// A forwarder that does not follow an alias knows nothing of what it stands for.
+func TestLookupOfAnAliasAlone(t *testing.T) {
+	s := resolvetest.Start(t, records...)
+	s.Fail(resolvetest.Dangling)
+	if got := words(lookup(t, s, "www.example.com.", resolve.Both)); got != "[www.example.com.]: cannot tell" {
+		t.Errorf("got %s", got)
+	}
+}
+
 // One type without an answer leaves the view partial: addresses of the other
 // are good, and their absence proves nothing.
 func TestLookupWithHalfAView(t *testing.T) {

@@ -27,6 +27,7 @@ const (
 	Garbage  Fault = "garbage"  // sends bytes that are no message before the right answer
 	Circle   Fault = "circle"   // answers with two CNAMEs that point at each other
 	Endless  Fault = "endless"  // answers with a chain of 40 CNAMEs
+	Dangling Fault = "dangling" // gives an alias alone, and does not follow it
 	NotThere Fault = "nxdomain" // says of every name that it does not exist
 )
 
@@ -159,6 +160,8 @@ func spoil(fault Fault, overTCP bool, w dns.ResponseWriter, reply *dns.Msg) bool
 		reply.Rcode, reply.Answer = dns.RcodeRefused, nil
 	case NotThere:
 		reply.Rcode, reply.Answer = dns.RcodeNameError, nil
+	case Dangling:
+		reply.Answer, reply.Ns = reply.Answer[:min(1, len(reply.Answer))], nil
 	case Lame:
 		reply.RecursionAvailable, reply.Rcode, reply.Answer = false, dns.RcodeSuccess, nil
 	case Cut:
@@ -225,5 +228,16 @@ func (s *Server) look(question *dns.Msg) *dns.Msg {
 		}
 		name = next
 	}
+	if n := len(reply.Answer); n == 0 || reply.Answer[n-1].Header().Rrtype != q.Qtype {
+		reply.Ns = []dns.RR{noSuch()}
+	}
 	return reply
+}
+
+// noSuch is the SOA that comes with a no (RFC 2308 section 2).
+func noSuch() dns.RR {
+	return &dns.SOA{
+		Hdr: dns.RR_Header{Name: ".", Rrtype: dns.TypeSOA, Class: dns.ClassINET, Ttl: 60},
+		Ns:  "ns.invalid.", Mbox: "hostmaster.invalid.", Serial: 1, Refresh: 60, Retry: 60, Expire: 60, Minttl: 60,
+	}
 }
