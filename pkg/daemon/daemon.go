@@ -68,6 +68,7 @@ type Daemon struct {
 	takenUp   time.Time                     // what was saved until then is taken up
 	kept      map[string]engine.TargetState // what a command found saved, for targets that it does not judge
 	saved     time.Time                     // wall time of the last try to save
+	saving    time.Duration                 // how long the last save took
 	unsaved   error                         // why it failed
 	news      bool                          // something changed that was not saved yet
 }

@@ -60,11 +60,13 @@ func (d *Daemon) loop(ctx context.Context) {
 // How often the state is saved although nothing happened, so that its age tells
 // how long nobody was watching; how often a save that failed is tried again; and
 // how often verdicts alone lead to one. A save costs more the more targets there
-// are, and when many of them turn at once it is not repeated for each.
+// are, and when many of them turn at once it is not repeated for each: it may
+// take one part in saveShare of the loop's time.
 const (
 	saveEvery    = time.Minute
 	saveAgain    = 5 * time.Second
 	saveVerdicts = time.Second
+	saveShare    = 50
 )
 
 // savePause is how long the state may go unsaved now.
@@ -73,7 +75,7 @@ func (d *Daemon) savePause() time.Duration {
 	case d.unsaved != nil:
 		return saveAgain
 	case d.news:
-		return saveVerdicts
+		return min(max(saveVerdicts, saveShare*d.saving), saveEvery)
 	}
 	return saveEvery
 }

@@ -133,7 +133,9 @@ func (d *Daemon) save() error {
 		return nil
 	}
 	if s != nil {
+		began := d.clock.Boot()
 		why = d.saveTo(s)
+		d.saving = d.clock.Boot() - began
 	}
 	d.unsaved = why
 	d.errors.note("save the state", why)

@@ -10,11 +10,15 @@ import (
 )
 
 const (
-	// heapGrowth is by how many percent the heap may grow before the garbage
-	// is collected. Of 10,000 targets some 10 MiB are kept and little is thrown
-	// away, so collecting more often than Go would costs next to nothing, and
-	// half of what the process would take is saved.
-	heapGrowth = 25
+	// leastGrowth is by how many percent the heap may grow before the garbage
+	// is collected while everything is built, and at least later on. Of 10,000
+	// targets some 10 MiB are kept and little is thrown away.
+	leastGrowth = 25
+	mostGrowth  = 400
+
+	// heapBudget is how large the heap may grow when less is kept: collecting
+	// more often than that would be a sixth of the cost of a probe.
+	heapBudget = 10 << 20
 
 	// probesOfOne is how many probes a second one processor is enough for. With
 	// more of them than that wants, Go wakes threads up to look for work that
@@ -27,16 +31,29 @@ const (
 // last word (GOGC).
 func SaveMemory() {
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(heapGrowth)
+		debug.SetGCPercent(leastGrowth)
 	}
 }
 
 // tune fits the Go runtime of a process that is the daemon's alone to what it
-// has to do. The environment has the last word (GOMAXPROCS).
+// has to do, once everything is built. The environment has the last word (GOGC,
+// GOMAXPROCS).
 func tune(jobs []schedule.Job) {
 	if os.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(processors(jobs, runtime.NumCPU()))
 	}
+	if os.Getenv("GOGC") == "" {
+		var stats runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&stats)
+		debug.SetGCPercent(growth(stats.HeapAlloc))
+	}
+}
+
+// growth is by how many percent a heap may grow of which so many bytes are kept.
+func growth(kept uint64) int {
+	room := (heapBudget - float64(kept)) / float64(max(kept, 1)) * 100
+	return int(min(max(room, leastGrowth), mostGrowth))
 }
 
 // processors is how many processors the jobs want, of those there are.

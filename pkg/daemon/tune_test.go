@@ -32,3 +32,11 @@ func TestProcessorsFollowTheRate(t *testing.T) {
 		}
 	}
 }
+
+func TestHeapGrowsIntoItsBudget(t *testing.T) {
+	for kept, want := range map[uint64]int{0: 400, 2 << 20: 400, 5 << 20: 100, 8 << 20: 25, 9 << 20: 25, 1 << 30: 25} {
+		if got := growth(kept); got != want {
+			t.Errorf("%d bytes kept: %d percent, want %d", kept, got, want)
+		}
+	}
+}

@@ -102,8 +102,12 @@ func (p *Prober) attempt(ctx context.Context, spec *check.Spec, target, address 
 	if a.remote, f = literal(address, a.shared.port); f != nil {
 		return f
 	}
-	ctx, cancel := context.WithTimeout(ctx, timeout(spec))
-	defer cancel()
+	// A caller that has set the deadline already is spared a second timer.
+	if deadline, ok := ctx.Deadline(); !ok || time.Until(deadline) > timeout(spec) {
+		limited, cancel := context.WithTimeout(ctx, timeout(spec))
+		defer cancel()
+		ctx = limited
+	}
 	a.ctx = ctx
 	return a.run(source)
 }
