@@ -12,6 +12,7 @@
 //	    check/             what is probed, how and how often; what one probe found
 //	  decision core: values in, values out
 //	    health/            results in a row become a verdict
+//	    scenario/          verdicts become signals, states of sites, and conditions that hold or not
 //	    steer/             what is usable, and the policy, become the wanted answers, with reasons
 //	    plan/              wanted against seen becomes a sorted list of changes, within limits
 //	    engine/            one event in, effects out; the only owner of state

@@ -46,7 +46,19 @@ type Spec struct {
 type Answer struct {
 	Value string // canonical
 	Probe string // the address that is probed for it: Value unless the config names another
+	Site  string // where it stands; empty when the config does not say
+	When  string // the scenario that has to hold for it to be usable; empty for none
+	Mode  Mode
 }
+
+// Mode is when an answer takes part.
+type Mode string
+
+// The modes. An answer without one always takes part.
+const (
+	Standby Mode = "standby" // only while its scenario holds or an override calls it
+	Backup  Mode = "backup"  // only when the others are gone
+)
 
 // Failback is when a better answer that came back displaces a worse one.
 type Failback struct {
