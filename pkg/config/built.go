@@ -46,8 +46,21 @@ var notBuilt = map[string]string{
 	"ping":   "the dead-man ping",
 }
 
+// ofProvider reports whether a key says with which provider a zone is, and where
+// that is.
+func ofProvider(pattern string) bool {
+	return pattern == "zones[].provider" || pattern == "zones[].endpoint"
+}
+
+// ProviderBuilt reports whether this version has a provider that a config may
+// name.
+func ProviderBuilt(name string) bool {
+	_, missing := notBuilt["zones[].provider="+name]
+	return !missing
+}
+
 func (l *log) refuseNotBuilt(it *item, pattern string) {
-	if _, isOff := it.value.(off); isOff {
+	if _, isOff := it.value.(off); isOff || l.anyProvider && ofProvider(pattern) {
 		return
 	}
 	feature, missing := notBuilt[pattern]

@@ -206,6 +206,9 @@ func maybe(word string, words []string) string {
 	return ""
 }
 
+// Nearest is the word that was probably meant, empty when none is near.
+func Nearest(word string, words []string) string { return nearest(word, words) }
+
 // nearest is the word with the smallest edit distance, if that is small.
 func nearest(word string, words []string) string {
 	best, limit := "", 1+min(len(word), 12)/4

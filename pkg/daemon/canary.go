@@ -16,7 +16,7 @@ import (
 // most, when target after target waits for it, since it is somebody else's
 // server.
 const (
-	canaryEvery = 5 * time.Second
+	CanaryEvery = 5 * time.Second
 	canaryGap   = 250 * time.Millisecond
 )
 
@@ -62,7 +62,7 @@ func (d *Daemon) watchCanary(ctx context.Context) error {
 	for ctx.Err() == nil {
 		began := d.clock.Boot()
 		d.probeCanary(ctx)
-		pause := time.NewTimer(canaryEvery - (d.clock.Boot() - began))
+		pause := time.NewTimer(CanaryEvery - (d.clock.Boot() - began))
 		select {
 		case <-ctx.Done():
 		case <-pause.C:

@@ -233,7 +233,7 @@ func TestCanaryRoundInASuspend(t *testing.T) {
 			d := w.run(func(o *Options) { o.Probe = probe })
 			time.Sleep(settled)
 			left.Store(3)
-			time.Sleep(canaryEvery + 4*canaryGap)
+			time.Sleep(CanaryEvery + 4*canaryGap)
 			if left.Load() >= 0 {
 				t.Errorf("suspended for %s: the round was not made again at once", sleep)
 			}

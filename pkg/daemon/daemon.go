@@ -172,14 +172,22 @@ func (d *Daemon) adapters() ([]reconcile.Zone, error) {
 }
 
 func (d *Daemon) engineConfig(c *config.Config) engine.Config {
+	out := EngineConfig(c)
+	out.Built = d.options.Built
+	if d.options.Once {
+		out.Pace = pace
+	}
+	return out
+}
+
+// EngineConfig is what the engine decides by, as a config file says it: the
+// daemon's, the one-shot commands' and the simulation's.
+func EngineConfig(c *config.Config) engine.Config {
 	out := engine.Config{
 		Checks: c.Checks, Sets: c.Records,
 		Debounce: c.Reconcile.Debounce, Every: c.Reconcile.Every,
 		MaxChanges: c.Guard.MaxChanges,
-		Canary:     canarySpec(c.Canary), Built: d.options.Built,
-	}
-	if d.options.Once {
-		out.Pace = pace
+		Canary:     canarySpec(c.Canary),
 	}
 	out.MaxWrites.Count, out.MaxWrites.Window = c.Guard.MaxWrites.Count, c.Guard.MaxWrites.Window
 	for _, z := range c.Zones {

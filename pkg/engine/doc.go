@@ -24,6 +24,9 @@
 // was. A failed certificate that a wrong clock would explain counts as unknown
 // while the clock is before the time of the build, or two addresses say so.
 //
+// Where several things happen at one moment, Note takes each of them and decides
+// nothing, and the Step that follows decides once, knowing them all.
+//
 // The engine holds no clock, socket, log, lock or goroutine. Each event brings
 // its boot time and its wall time, the first to count waits with, the second
 // to be written down. Step is not safe for concurrent use; pkg/daemon calls it

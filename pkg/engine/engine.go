@@ -96,6 +96,16 @@ func New(config Config, now Now) *Engine {
 
 // Step takes one event and says what has to be done about it.
 func (e *Engine) Step(now Now, event Event) Effects {
+	e.Note(now, event)
+	e.settle()
+	return e.effects
+}
+
+// Note takes an event and decides nothing yet: no window ends, nothing is to be
+// written or listed, and Next is not told. The next Step does that, which has to
+// come at the same time. It is for a caller to whom several things happen at one
+// moment, of which what is written then has to know them all.
+func (e *Engine) Note(now Now, event Event) Effects {
 	e.now, e.effects = now, Effects{}
 	e.watchClock()
 	switch ev := event.(type) {
@@ -120,7 +130,6 @@ func (e *Engine) Step(now Now, event Event) Effects {
 	default:
 		e.effects.Err = fmt.Errorf("step: unknown event %T", event)
 	}
-	e.settle()
 	return e.effects
 }
 

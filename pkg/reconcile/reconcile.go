@@ -214,6 +214,16 @@ func (r *Reconciler) Do(ctx context.Context, work engine.Work, orders Orders) Re
 	}
 }
 
+// Once carries work out in the caller's goroutine: one round, of which nothing is
+// tried again later. It must not run beside Run.
+func (r *Reconciler) Once(ctx context.Context, work engine.Work, orders Orders) Report {
+	w, found := r.workers[work.Zone]
+	if !found {
+		return Report{Zone: work.Zone, Err: fmt.Errorf("reconcile zone %s: no such zone", work.Zone)}
+	}
+	return w.round(ctx, work, orders)
+}
+
 // Plan lists a zone and plans the work, and writes nothing.
 func (r *Reconciler) Plan(ctx context.Context, work engine.Work) Report {
 	w, found := r.workers[work.Zone]
