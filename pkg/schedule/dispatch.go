@@ -3,11 +3,8 @@ package schedule
 import (
 	"container/heap"
 	"context"
-	"fmt"
 	"sync"
 	"time"
-
-	"sidestep/pkg/check"
 )
 
 const (
@@ -39,6 +36,7 @@ func (a awake) covers(start, end time.Duration) bool {
 func (s *Schedule) Run(ctx context.Context) {
 	var work sync.WaitGroup
 	defer work.Wait()
+	defer s.dismiss()
 	s.begin()
 	work.Go(func() { s.handOver(ctx) })
 	timer := time.NewTimer(0)
@@ -151,19 +149,19 @@ func (s *Schedule) startWaiting(ctx context.Context, work *sync.WaitGroup, now t
 	}
 }
 
-// start probes one target in a goroutine of its own.
+// start lets a worker probe one target: the one that became idle last, whose
+// stack is still in the processor's caches, or else a new one.
 func (s *Schedule) start(ctx context.Context, work *sync.WaitGroup, f flight) {
 	f.entry.busy = true
 	f.generation, f.spec = f.entry.generation, f.entry.spec
 	s.running++
 	s.counts.started++
-	work.Go(func() {
-		f.result = s.probe(ctx, f.spec, f.entry.target)
-		if f.late() && f.result.Outcome == check.Fail {
-			disown(&f.result, fmt.Sprintf("the probe began %v late: this machine is overloaded", f.lag()))
-		}
-		s.land(f)
-	})
+	if last := len(s.idle) - 1; last >= 0 {
+		s.idle[last] <- f
+		s.idle = s.idle[:last]
+		return
+	}
+	work.Go(func() { s.work(ctx, f) })
 }
 
 // release makes a target free for its next probe.

@@ -30,7 +30,8 @@
 // Why not a timer per target: ten thousand timers wake the process up ten
 // thousand times a period, which costs about as much as the probes. Why not a
 // fixed pool of workers: either it is too small for the day on which all
-// targets hang, or it sits there idle the rest of the year.
+// targets hang, or it sits there idle the rest of the year. A few workers wait
+// for their next probe all the same, see maxIdle.
 //
 // The package reports facts. It never judges a target, and never imports
 // pkg/health; it opens no socket, that is what the probe function is for. Its

@@ -80,8 +80,9 @@ func disown(r *check.Result, why string) {
 	r.Detail = why[:min(len(why), check.MaxDetail)]
 }
 
-// land notes that a probe is over.
-func (s *Schedule) land(f flight) {
+// land notes that a probe is over, and reports whether its worker may wait for
+// another one.
+func (s *Schedule) land(f flight, next chan flight) (wanted bool) {
 	s.mu.Lock()
 	s.running--
 	s.finished = append(s.finished, f)
@@ -90,11 +91,13 @@ func (s *Schedule) land(f flight) {
 		s.counts.late++
 	}
 	queued := len(s.waiting) > 0
+	wanted = s.rest(next)
 	s.mu.Unlock()
 	signal(s.done)
 	if queued {
 		signal(s.wake)
 	}
+	return wanted
 }
 
 // handOver gives finished probes to the sink, at most once a tick and at the

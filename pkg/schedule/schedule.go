@@ -57,6 +57,8 @@ type Schedule struct {
 	heap     dueHeap
 	waiting  []flight // due, but all workers are taken; first come, first served
 	running  int
+	idle     []chan flight // workers without a probe, the latest last
+	ended    bool          // Run is over
 	finished []flight
 	limit    int
 	needed   int

@@ -318,7 +318,7 @@ func TestNothingIsHandedOverAfterTheEnd(t *testing.T) {
 	}})
 	s.Set(jobs(spec(time.Second, time.Second/2), 1))
 	s.begin()
-	s.land(flight{entry: s.heap[0], spec: s.heap[0].spec, generation: s.heap[0].generation})
+	s.land(flight{entry: s.heap[0], spec: s.heap[0].spec, generation: s.heap[0].generation}, nil)
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
 	s.deliver(ended)
