@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"fmt"
 	"io"
 	"net"
 	"testing"
@@ -16,7 +17,8 @@ import (
 // The probe of an address goes to that address and asks no resolver, so the
 // primary stays dead, whatever the name answers with now.
 func TestCase15AddressesNeverAskForTheHostOfTheURL(t *testing.T) {
-	standby := serve(t, "127.0.0.2:0", func(conn net.Conn) {
+	port := reserve(t, "127.0.0.1", "127.0.0.2")
+	standby := serve(t, fmt.Sprintf("127.0.0.2:%d", port), func(conn net.Conn) {
 		readRequest(conn)
 		_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\n\r\n")
 	})

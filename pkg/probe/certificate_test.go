@@ -65,9 +65,7 @@ func TestClientCertificate(t *testing.T) {
 			if conn.Handshake() == nil {
 				_ = readRequest(conn)
 				_, _ = conn.Write([]byte("HTTP/1.1 200 OK\r\n\r\nsecure"))
-				return
 			}
-			hang(raw) // a reset would overtake the alert
 		})
 		probe := func(options check.TLS) check.Result {
 			return ca.prober().Probe(context.Background(), with(httpsSpec(s.port()), options), "127.0.0.1")

@@ -187,9 +187,7 @@ func TestResets(t *testing.T) {
 		_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf")
 		_, _ = conn.Read(make([]byte, 1)) // until the test lets go, so the answer is read first
 	})
-	spec := httpSpec(s.port(), matching("ok"))
-	spec.Timeout = 50 * time.Millisecond
-	expect(t, once(spec), "fail body/timeout", "not complete within the timeout")
+	overdue(t, httpSpec(s.port(), matching("ok")), once, "fail body/timeout", "not complete within the timeout")
 
 	s = answer(t, "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf")
 	expect(t, once(httpSpec(s.port(), matching("half"))), "fail body/reset")
@@ -209,9 +207,7 @@ func TestSend(t *testing.T) {
 		_ = conn.(*net.TCPConn).SetReadBuffer(4096)
 		<-release
 	})
-	spec := bulky(s.port())
-	spec.Timeout = 200 * time.Millisecond
-	expect(t, once(spec), "fail send/timeout")
+	overdue(t, bulky(s.port()), once, "fail send/timeout")
 
 	s = serve(t, "127.0.0.1:0", func(conn net.Conn) {
 		_ = conn.(*net.TCPConn).SetReadBuffer(4096)

@@ -87,12 +87,7 @@ func TestTCPTalk(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := serve(t, "127.0.0.1:0", c.treat)
-			spec := talking(s.port(), c.send, c.expect)
-			if strings.Contains(c.want, "timeout") {
-				spec.Timeout = 200 * time.Millisecond
-			}
-			got := once(spec)
-			expect(t, got, c.want, c.detail)
+			expectProbe(t, New(counting(), Options{}), talking(s.port(), c.send, c.expect), c.want, c.detail)
 		})
 	}
 }
@@ -143,8 +138,7 @@ func TestTCPSend(t *testing.T) {
 	defer close(release)
 	deafEar := func(conn net.Conn) { _ = conn.(*net.TCPConn).SetReadBuffer(4096); <-release }
 	spec := talking(serve(t, "127.0.0.1:0", deafEar).port(), strings.Repeat("x", 8<<20), "")
-	spec.Timeout = 200 * time.Millisecond
-	expect(t, once(spec), "fail send/timeout")
+	overdue(t, spec, once, "fail send/timeout")
 
 	s := serve(t, "127.0.0.1:0", func(conn net.Conn) {
 		_ = conn.(*net.TCPConn).SetReadBuffer(4096)
