@@ -159,6 +159,7 @@ func (e *Engine) canaryPassed(start time.Duration) {
 		for _, s := range e.early {
 			s.deadline = e.now.Boot + s.patience
 		}
+		e.sortEarly()
 		e.tellCanary("the canary passes again: " + e.canaryWords() +
 			fmt.Sprintf("; it failed for %s, and what was seen meanwhile does not count", e.now.Wall.Sub(c.since).Round(time.Second)))
 	}

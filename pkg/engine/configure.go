@@ -51,6 +51,7 @@ func (e *Engine) configure(config Config) {
 			e.early = append(e.early, s)
 		}
 	}
+	e.sortEarly()
 	e.outdate(e.sets...)
 }
 

@@ -23,7 +23,7 @@ type Engine struct {
 	skew   skew
 
 	stale []*set // to be judged, because a target of theirs has changed
-	early []*set // not ready yet
+	early []*set // not ready yet, and behind the first of them some that are since; by deadline
 
 	ways    []Way    // what tallies count, each once
 	sources []string // the addresses that probes left from

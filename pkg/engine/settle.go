@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,13 +19,12 @@ func (e *Engine) settle() {
 	for _, s := range e.stale {
 		s.stale = false
 		s.judge(e.now.Boot)
+		if !s.ready && s.judgedAll() {
+			s.beReady()
+		}
 	}
 	e.stale = nil
-	e.early = slices.DeleteFunc(e.early, func(s *set) bool {
-		s.ready = s.judgedAll() || !e.isBlind() && e.now.Boot >= s.deadline
-		s.zone.turned = s.zone.turned || s.ready
-		return s.ready
-	})
+	e.settleEarly()
 	for _, name := range e.config.Zones {
 		z := e.zones[name]
 		e.settleWindow(z)
@@ -32,6 +32,30 @@ func (e *Engine) settle() {
 	}
 	e.effects.Next = e.next()
 }
+
+// settleEarly lets those be planned that have waited long enough for their
+// targets. Only the first is looked at: at a start each result comes here, and
+// there may be very many sets that wait.
+func (e *Engine) settleEarly() {
+	for len(e.early) > 0 {
+		first := e.early[0]
+		switch {
+		case first.ready: // all its targets were judged
+		case e.isBlind() || e.now.Boot < first.deadline:
+			return
+		default:
+			first.beReady()
+		}
+		e.early = e.early[1:]
+	}
+}
+
+// sortEarly puts the set that is ready first, at the latest, first.
+func (e *Engine) sortEarly() {
+	slices.SortStableFunc(e.early, func(a, b *set) int { return cmp.Compare(a.deadline, b.deadline) })
+}
+
+func (s *set) beReady() { s.ready, s.zone.turned = true, true }
 
 // judge brings the answers of a record set up to date with their targets. An
 // answer that ceases to be usable takes the approval of a failback with it.
@@ -294,8 +318,8 @@ func (e *Engine) next() time.Duration {
 	if e.isBlind() {
 		return next
 	}
-	for _, s := range e.early {
-		next = sooner(next, s.deadline)
+	if len(e.early) > 0 {
+		next = sooner(next, e.early[0].deadline)
 	}
 	for _, z := range e.zones {
 		if z.window != 0 {
