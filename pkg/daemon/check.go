@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"slices"
 
 	"sidestep/pkg/check"
 	"sidestep/pkg/clock"
@@ -80,13 +79,8 @@ func pick(c *config.Config, t check.Target, names []string) []string {
 func restsOn(c *config.Config, text string, t check.Target) bool {
 	for _, spec := range c.Records {
 		name, err := record.ParseNameIn(text, spec.Key.Zone)
-		if err != nil || name != spec.Key.Name || !slices.Contains(spec.Checks, t.Check) {
-			continue
-		}
-		for _, a := range spec.Answers {
-			if a.Probe == t.Address {
-				return true
-			}
+		if err == nil && name == spec.Key.Name && spec.RestsOn(t.Check, t.Address) {
+			return true
 		}
 	}
 	return false

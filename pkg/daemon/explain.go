@@ -16,7 +16,6 @@ import (
 	"sidestep/pkg/engine"
 	"sidestep/pkg/plan"
 	"sidestep/pkg/record"
-	"sidestep/pkg/steer"
 	"sidestep/pkg/store"
 )
 
@@ -199,7 +198,7 @@ func (d *Daemon) explainSet(s engine.SetView, view engine.View, targets map[stri
 	for i, a := range r.Record.Answers {
 		answer := control.ExplainedAnswer{Answer: a, Targets: []control.ExplainedTarget{}}
 		for _, name := range s.Spec.Checks {
-			target := check.Target{Check: name, Address: s.Spec.Answers[i].Probe}
+			target := check.Target{Check: name, Address: s.Spec.At(i).Probe}
 			answer.Targets = append(answer.Targets, explainTarget(targets[target.ID()], d.config.Checks[name]))
 		}
 		if s.Listed && s.Ready {
@@ -256,7 +255,7 @@ func explainTarget(t engine.TargetView, spec *check.Spec) control.ExplainedTarge
 func others(view engine.View, sets []engine.SetView) control.Outcomes {
 	var out control.Outcomes
 	for _, t := range view.Targets {
-		if slices.ContainsFunc(sets, func(s engine.SetView) bool { return restsOnTarget(s.Spec, t.Target) }) {
+		if slices.ContainsFunc(sets, func(s engine.SetView) bool { return s.Spec.RestsOn(t.Target.Check, t.Target.Address) }) {
 			continue
 		}
 		switch t.Tally.Last.Outcome {
@@ -269,9 +268,4 @@ func others(view engine.View, sets []engine.SetView) control.Outcomes {
 		}
 	}
 	return out
-}
-
-func restsOnTarget(spec *steer.Spec, t check.Target) bool {
-	return slices.Contains(spec.Checks, t.Check) &&
-		slices.ContainsFunc(spec.Answers, func(a steer.Answer) bool { return a.Probe == t.Address })
 }

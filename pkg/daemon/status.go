@@ -68,9 +68,9 @@ func (d *Daemon) describe(e *engine.Engine, only record.Name) control.Status {
 			continue
 		}
 		status.Records = append(status.Records, describeSet(s, view))
-		for _, a := range s.Spec.Answers {
+		for i := range s.Spec.Len() {
 			for _, c := range s.Spec.Checks {
-				rests[c+"@"+a.Probe] = true
+				rests[c+"@"+s.Spec.At(i).Probe] = true
 			}
 		}
 	}
@@ -228,8 +228,8 @@ func describeSet(s engine.SetView, view engine.View) control.Record {
 			r.Paused = append(r.Paused, a.Value)
 		}
 	}
-	for i, a := range s.Spec.Answers {
-		r.Answers = append(r.Answers, describeAnswer(a, s.Judged[i], *s.Plan.Seen))
+	for i, judged := range s.Judged {
+		r.Answers = append(r.Answers, describeAnswer(s.Spec.At(i), judged, *s.Plan.Seen))
 	}
 	return r
 }

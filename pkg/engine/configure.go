@@ -56,12 +56,12 @@ func (e *Engine) configure(config Config) {
 }
 
 func (e *Engine) addSet(spec *steer.Spec, old map[string]*target) {
-	s := &set{spec: spec, zone: e.zones[spec.Key.Zone], judged: make([]steer.Judged, len(spec.Answers))}
+	s := &set{spec: spec, zone: e.zones[spec.Key.Zone], judged: make([]steer.Judged, spec.Len())}
 	longest := time.Duration(0)
-	for _, a := range spec.Answers {
+	for i := range spec.Len() {
 		var needs []*target
 		for _, name := range spec.Checks {
-			t := e.addTarget(check.Target{Check: name, Address: a.Probe}, old)
+			t := e.addTarget(check.Target{Check: name, Address: spec.At(i).Probe}, old)
 			if !slices.Contains(t.sets, s) {
 				t.sets = append(t.sets, s)
 			}
@@ -103,8 +103,8 @@ func (s *set) inherit(old *set) {
 	s.ready, s.deadline = old.ready, min(s.deadline, old.deadline)
 	s.adopted, s.owned, s.failback, s.resume = old.adopted, old.owned, old.failback, old.resume
 	s.earlier, s.written, s.published = old.earlier, old.written, old.published
-	for i, a := range s.spec.Answers {
-		if j := old.spec.Position(a.Value); j >= 0 {
+	for i := range s.judged {
+		if j := old.spec.Position(s.spec.At(i).Value); j >= 0 {
 			s.judged[i] = old.judged[j]
 		}
 	}

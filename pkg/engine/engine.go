@@ -50,7 +50,7 @@ func (t *target) policy() health.Policy { return health.Policy{Fall: t.spec.Fall
 type set struct {
 	spec     *steer.Spec
 	zone     *zone
-	targets  [][]*target    // by position of the answer: all must be up
+	targets  [][]*target    // by position of the answer, see steer.Spec.At: all must be up
 	judged   []steer.Judged // by position of the answer; replaced and never changed, since Work points to it
 	stale    bool           // is in Engine.stale
 	ready    bool           // all its targets were judged, or it waited long enough

@@ -77,7 +77,7 @@ func (s *set) judge(now time.Duration) {
 // time since a start goes on from where an earlier process left it: the hold of
 // its failback was not broken by a restart.
 func (s *set) since(i int, usable steer.Usable, now time.Duration) time.Duration {
-	value := s.spec.Answers[i].Value
+	value := s.spec.At(i).Value
 	earlier, found := s.earlier[value]
 	delete(s.earlier, value)
 	if found && earlier.Usable == usable {

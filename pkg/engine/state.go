@@ -112,8 +112,8 @@ func (e *Engine) setState(s *set) SetState {
 	for _, at := range s.written {
 		out.Written = append(out.Written, e.wall(at))
 	}
-	for i, a := range s.spec.Answers {
-		judged := s.judged[i]
+	for i, judged := range s.judged {
+		a := s.spec.At(i)
 		if earlier, found := s.earlier[a.Value]; found {
 			judged = earlier // not judged again yet
 		}

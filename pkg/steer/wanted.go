@@ -11,6 +11,7 @@ type Wanted struct {
 	Live    []string      // in the config's order; empty with Empty, and where nothing is live that could be kept
 	Paused  []string      // every other value that the config names, in its order
 	Empty   bool          // on_all_down: none took effect: an empty set is meant
+	Pinned  bool          // a person named what it answers with
 	AllDown bool          // nothing is usable: Reason says what is done about it
 	Reason  string        // why the set is what it is, in words
 	Due     time.Duration // boot time at which a failback becomes due; 0 when none is waiting for time
@@ -18,6 +19,8 @@ type Wanted struct {
 	Stopped []Stopped     // values that would be answered with if they might be resumed
 
 	places []place
+	pinned string // who did, in words
+	unsure bool   // it is not known whether there is a disaster
 }
 
 // Stopped is a value that is wanted and must not be resumed.
@@ -69,10 +72,20 @@ func (w *Wanted) Why(value string) string {
 	switch {
 	case !named:
 		return "the config does not name it"
-	case p.note == "":
+	case p.note == noNote:
 		return p.why
 	}
-	return p.why + "; " + p.note
+	return p.why + "; " + w.words(p)
+}
+
+// Weight is what the provider should have as the weight of a value that the
+// config names; false where it says nothing about it.
+func (w *Wanted) Weight(value string) (int, bool) {
+	i := w.Spec.Position(value)
+	if w.Spec.Policy != Weighted || i < 0 {
+		return 0, false
+	}
+	return w.Spec.At(i).Weight, true
 }
 
 // Usable reports whether a value is known to be usable.
