@@ -13,6 +13,7 @@
 //	  decision core: values in, values out
 //	    health/            results in a row become a verdict
 //	    scenario/          verdicts become signals, states of sites, and conditions that hold or not
+//	    override/          an operator's word, with its reason and its end
 //	    steer/             what is usable, and the policy, become the wanted answers, with reasons
 //	    plan/              wanted against seen becomes a sorted list of changes, within limits
 //	    engine/            one event in, effects out; the only owner of state

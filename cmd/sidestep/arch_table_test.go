@@ -40,9 +40,10 @@ var rooms = map[string]allowed{
 	// decision core
 	"pkg/health":   {own: "check", std: values},
 	"pkg/scenario": {std: values},
+	"pkg/override": {std: values},
 	"pkg/steer":    {own: "record", std: values},
 	"pkg/plan":     {own: "record steer", std: values},
-	"pkg/engine":   {own: "record check health steer plan", std: values},
+	"pkg/engine":   {own: "record check health override steer plan", std: values},
 
 	// edges
 	"pkg/probe":                 {own: "check resolve probe/ping", mods: "golang.org/x/net/http/httpguts golang.org/x/net/http2 golang.org/x/sys/unix"},

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"sidestep/pkg/control"
 	"sidestep/pkg/engine"
 	"sidestep/pkg/lease"
+	"sidestep/pkg/plan"
 	"sidestep/pkg/provider"
 	"sidestep/pkg/reconcile"
 )
@@ -124,8 +126,10 @@ func exitOf(r reconcile.Report, wrote bool) int {
 		return control.ExitProvider
 	case r.Err != nil:
 		return control.ExitFailure
-	case len(r.Final.Blocked) > 0:
+	case slices.ContainsFunc(r.Final.Blocked, func(b plan.Blocked) bool { return b.Guard != plan.GuardFreeze }):
 		return control.ExitGuard
+	case len(r.Final.Blocked) > 0:
+		return control.ExitFrozen
 	case wrote && !r.Final.InSync():
 		return control.ExitFailure
 	}

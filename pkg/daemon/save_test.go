@@ -99,6 +99,7 @@ func TestWriteState(t *testing.T) {
 		time.Sleep(time.Minute)
 		running.ask(func(e *engine.Engine) {
 			e.Lose()
+			e.Step(running.now(), engine.Override{Override: drained(a, running.now().Wall)})
 			var text strings.Builder
 			if err := writeState(&text, e, nil); err != nil {
 				t.Fatal(err)

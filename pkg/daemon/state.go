@@ -181,6 +181,10 @@ func writeState(w io.Writer, e *engine.Engine, kept map[string]engine.TargetStat
 	out.value(rest.Plans)
 	out.text(`,"lost":`)
 	out.value(rest.Lost)
+	if len(rest.Overrides) > 0 {
+		out.text(`,"overrides":`)
+		out.value(rest.Overrides)
+	}
 	out.text("}")
 	return out.err
 }
@@ -233,6 +237,8 @@ func (d *Daemon) logEntry(e engine.Entry) {
 		d.log.Info("approved", "target", e.Target, "by", e.By)
 	case e.Guard == plan.GuardCanary || e.Guard == plan.GuardClock:
 		d.log.Warn("this node", "guard", e.Guard, "detail", e.Detail)
+	case e.Kind == "override":
+		d.log.Info("override", "target", e.Target, "what", e.Detail, "by", e.By)
 	case e.Kind == "guard":
 		d.log.Warn("stopped by a guard", "target", e.Target, "guard", e.Guard, "detail", e.Detail)
 	case e.Kind == "plan":

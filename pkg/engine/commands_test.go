@@ -9,6 +9,7 @@ import (
 
 	"sidestep/pkg/check"
 	"sidestep/pkg/engine"
+	"sidestep/pkg/override"
 	"sidestep/pkg/plan"
 	"sidestep/pkg/record"
 	"sidestep/pkg/steer"
@@ -45,6 +46,9 @@ import (
 //	done [ZONE]                       # older work came to its end, and wrote nothing
 //	fail ZONE WORDS [after=1]         # the reconciler could not, after so many changes; it keeps the work
 //	approve TARGET [plan=shown]       # plan=shown stands for the checksum that view has now
+//	override drain 192.0.2.1 for=30m [at=1h] [reason=new_kernel]
+//	override pin www.example.com. 192.0.2.1,192.0.2.2 for=forever
+//	clear 192.0.2.1 [kind=drain]
 //	restart [downtime=30s] [lost] [max_age=15m]
 //	retake                            # what was stored is taken up again, as when this node becomes the leader
 //	reload
@@ -93,6 +97,10 @@ func (w *world) do(command string) error {
 		return w.doFail(words, named)
 	case "approve":
 		w.doApprove(words, named)
+	case "override":
+		return w.doOverride(words, named)
+	case "clear":
+		w.step(engine.Clear{Target: words[0], Kind: override.Kind(named["kind"]), By: "ann"})
 	case "restart":
 		return w.doRestart(words, named)
 	case "retake":
@@ -377,6 +385,26 @@ func (w *world) doApprove(words []string, named map[string]string) {
 		}
 	}
 	w.step(ev)
+}
+
+func (w *world) doOverride(words []string, named map[string]string) error {
+	r := &reader{named: named}
+	now := w.clock().Wall
+	o := override.Override{Kind: override.Kind(words[0]), Target: words[1], By: "ann", Reason: "test", Said: now}
+	if named["reason"] != "" {
+		o.Reason = strings.ReplaceAll(named["reason"], "_", " ")
+	}
+	if len(words) > 2 {
+		o.Values = strings.Split(words[2], ",")
+	}
+	o.From = now.Add(r.duration("at", 0))
+	hold, err := override.ParseFor(named["for"])
+	r.note(err)
+	if hold > 0 {
+		o.Until = o.From.Add(hold)
+	}
+	w.step(engine.Override{Override: o})
+	return r.err
 }
 
 func (w *world) doRestart(words []string, named map[string]string) error {

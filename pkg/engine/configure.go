@@ -53,6 +53,7 @@ func (e *Engine) configure(config Config) {
 	}
 	e.sortEarly()
 	e.outdate(e.sets...)
+	e.reread()
 }
 
 func (e *Engine) addSet(spec *steer.Spec, old map[string]*target) {

@@ -21,6 +21,8 @@ type Engine struct {
 
 	canary canary
 	skew   skew
+	words  []*word // operators' overrides, those first that go before the others; replaced and never changed
+	orders []*word // those of them that have an effect now
 
 	stale []*set // to be judged, because a target of theirs has changed
 	early []*set // not ready yet, and behind the first of them some that are since; by deadline
@@ -40,6 +42,7 @@ type target struct {
 	since  time.Time    // wall time of the last change of the verdict
 	tally  tally
 	sets   []*set
+	forced *word         // says what its verdict counts as; nil is what the probes see
 	sight  *sight        // how far the canary bears health out; nil is all of it
 	before *health.State // as it was before the latest failures in a row that a wrong clock would explain; nil when the latest was none
 }
@@ -81,6 +84,7 @@ type zone struct {
 	told     []plan.Blocked // refusals that stand in the journal
 	due      time.Duration  // boot time at which time alone changes the plan; 0 never
 	window   time.Duration  // boot time at which the open window ends; 0 when none is open
+	froze    bool           // a freeze began, and Work that is out may be against it
 	asked    bool           // Work that may write is out, and Done did not come yet
 	look     time.Duration  // boot time of the next look
 	approved string         // checksum of a plan that max_changes lets through
@@ -124,6 +128,10 @@ func (e *Engine) Note(now Now, event Event) Effects {
 		e.canaryRound(ev)
 	case Approve:
 		e.approve(ev)
+	case Override:
+		e.override(ev)
+	case Clear:
+		e.clear(ev)
 	case Configure:
 		e.configure(ev.Config)
 		e.effects.Save = true

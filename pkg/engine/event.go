@@ -5,6 +5,7 @@ import (
 
 	"sidestep/pkg/check"
 	"sidestep/pkg/health"
+	"sidestep/pkg/override"
 	"sidestep/pkg/plan"
 	"sidestep/pkg/record"
 	"sidestep/pkg/steer"
@@ -17,7 +18,7 @@ type Now struct {
 }
 
 // Event is something that happened. The kinds are Tick, Results, Seen, Wrote,
-// Done, Failed, Canary, Approve and Configure.
+// Done, Failed, Canary, Approve, Override, Clear and Configure.
 type Event interface{ event() }
 
 // Tick says that time has passed.
@@ -64,6 +65,17 @@ type Approve struct {
 	By     string
 }
 
+// Override is an operator's word. Its Target and Values may be in any spelling,
+// and its Thing is left to the engine.
+type Override struct{ Override override.Override }
+
+// Clear takes operators' words about a target back: those of one kind, or all.
+type Clear struct {
+	Target string
+	Kind   override.Kind // empty for every kind
+	By     string
+}
+
 // Configure replaces the definition of everything. Counters of targets whose
 // check is the same as before are kept.
 type Configure struct{ Config Config }
@@ -76,19 +88,22 @@ func (Wrote) event()     {}
 func (Done) event()      {}
 func (Canary) event()    {}
 func (Approve) event()   {}
+func (Override) event()  {}
+func (Clear) event()     {}
 func (Configure) event() {}
 
 // Effects is what has to be done about an event, in the order of its fields.
 type Effects struct {
-	Journal []Entry       // to be appended before anything else is done
-	Canary  bool          // the canary has to be probed at once: a target waits for it
-	Save    bool          // the State changed in a way that a restart must not lose
-	Hasten  []Hasten      // targets to be probed before their next slot
-	Look    []record.Name // zones to be listed, the answer to be sent back as Seen or Failed
-	Work    []Work        // zones to be brought to the wanted state; the newest replaces an older one
-	Next    time.Duration // boot time of the next Tick that matters; 0 when there is none
-	Err     error         // the event asked for something that does not exist
-	Idle    string        // why an approval changes nothing now, in words; empty when something waited for it
+	Journal []Entry             // to be appended before anything else is done
+	Canary  bool                // the canary has to be probed at once: a target waits for it
+	Save    bool                // the State changed in a way that a restart must not lose
+	Hasten  []Hasten            // targets to be probed before their next slot
+	Look    []record.Name       // zones to be listed, the answer to be sent back as Seen or Failed
+	Work    []Work              // zones to be brought to the wanted state; the newest replaces an older one
+	Next    time.Duration       // boot time of the next Tick that matters; 0 when there is none
+	Err     error               // the event asked for something that does not exist
+	Idle    string              // why a person's word changes nothing now, in words; empty when it does
+	Cleared []override.Override // what a Clear took back
 }
 
 // Hasten asks for a target to be probed at a boot time that comes before its
@@ -101,7 +116,7 @@ type Hasten struct {
 // Entry is one line of the journal. Target is a target's id, a record set or a
 // zone.
 type Entry struct {
-	Kind    string         `json:"-"` // of the line: "verdict", "plan" (drift), "guard" (a refusal, its end where it is the canary's or the clock's, a person's yes)
+	Kind    string         `json:"-"` // of the line: "verdict", "plan" (drift), "guard" (a refusal, its end where it is the canary's or the clock's, a person's yes), "override" (it is set, begins, ends, is cleared, loses its effect, or is still there)
 	Target  string         `json:"target,omitempty"`
 	Address string         `json:"address,omitempty"`
 	From    health.Verdict `json:"from,omitempty"`
@@ -111,6 +126,8 @@ type Entry struct {
 	Guard   string         `json:"guard,omitempty"`
 	Detail  string         `json:"detail,omitempty"`
 	By      string         `json:"by,omitempty"`
+
+	Override *override.Override `json:"override,omitempty"` // of a line about one
 }
 
 // Work is one zone to be brought to the wanted state. It is a value: the

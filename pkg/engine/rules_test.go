@@ -56,7 +56,7 @@ func drawCommand(t *rapid.T) string {
 	state := func() string {
 		return rapid.SampledFrom([]string{"live", "live", "paused", "held", "live paused"}).Draw(t, "state")
 	}
-	switch rapid.IntRange(0, 15).Draw(t, "command") {
+	switch rapid.IntRange(0, 18).Draw(t, "command") {
 	case 0, 1, 2:
 		return "result " + target() + " " + rapid.StringMatching("[SF?]{1,3}").Draw(t, "letters") + " every=5s"
 	case 3:
@@ -84,9 +84,29 @@ func drawCommand(t *rapid.T) string {
 		return "restart downtime=" + rapid.SampledFrom([]string{"1s", "1m", "1h"}).Draw(t, "downtime") + rapid.SampledFrom([]string{"", "", " lost"}).Draw(t, "lost")
 	case 14:
 		return fmt.Sprint("define ", rapid.IntRange(0, len(definitions)-1).Draw(t, "definition"))
+	case 15, 16:
+		return drawOverride(t)
+	case 17:
+		return "clear " + rapid.SampledFrom(overridden).Draw(t, "cleared")
 	default:
 		return "view"
 	}
+}
+
+// overridden is what overrides of a random run are about; not all of it is in
+// every definition.
+var overridden = []string{"all", "example.com", "a.example.com", "b.example.com", "c.example.com", "192.0.2.1", "192.0.2.2", "192.0.2.3",
+	"web@192.0.2.1", "two@192.0.2.1", "a.example.net"}
+
+func drawOverride(t *rapid.T) string {
+	kind := rapid.SampledFrom([]string{"drain", "force-down", "force-up", "freeze", "pin"}).Draw(t, "kind")
+	target, values := rapid.SampledFrom(overridden).Draw(t, "overridden"), ""
+	if kind == "pin" {
+		target = rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "pinned") + ".example.com"
+		values = " " + rapid.SampledFrom([]string{"192.0.2.1", "192.0.2.2,192.0.2.1", "192.0.2.3", "192.0.2.9", "b.example.net"}).Draw(t, "values")
+	}
+	return fmt.Sprintf("override %s %s%s for=%s at=%s", kind, target, values,
+		rapid.SampledFrom([]string{"2s", "1m", "30h", "forever"}).Draw(t, "for"), rapid.SampledFrom([]string{"0s", "0s", "0s", "20s"}).Draw(t, "at"))
 }
 
 // run plays commands, with a witness that looks at the engine after each of its

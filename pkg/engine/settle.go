@@ -16,9 +16,10 @@ import (
 // settle works out what follows from everything that has changed, zone by
 // zone, and when time alone will change something next.
 func (e *Engine) settle() {
+	e.turnWords()
 	for _, s := range e.stale {
 		s.stale = false
-		s.judge(e.now.Boot)
+		e.judge(s)
 		if !s.ready && s.judgedAll() {
 			s.beReady()
 		}
@@ -59,18 +60,31 @@ func (s *set) beReady() { s.ready, s.zone.turned = true, true }
 
 // judge brings the answers of a record set up to date with their targets. An
 // answer that ceases to be usable takes the approval of a failback with it.
-func (s *set) judge(now time.Duration) {
+func (e *Engine) judge(s *set) {
 	judged := make([]steer.Judged, len(s.judged))
-	for i, needs := range s.targets {
-		usable, why := usable(needs)
+	for i := range s.targets {
+		usable, why := e.judgeAnswer(s, i)
 		judged[i] = steer.Judged{Usable: usable, Since: s.judged[i].Since, Why: why}
+		if len(e.orders) > 0 && why != s.judged[i].Why {
+			s.zone.turned = true // what the probes say beside an override is shown
+		}
 		if before := s.judged[i].Usable; before != usable {
-			judged[i].Since = s.since(i, usable, now)
+			judged[i].Since = s.since(i, usable, e.now.Boot)
 			s.failback = s.failback && before != steer.Yes
 			s.zone.turned = true
 		}
 	}
 	s.judged = judged
+}
+
+// judgeAnswer is whether an answer is usable, and why: an operator's word goes
+// before the probes.
+func (e *Engine) judgeAnswer(s *set, i int) (steer.Usable, string) {
+	if w := e.rule(s, i); w != nil {
+		_, probes := usable(s.targets[i], (*target).observed)
+		return ruled(w, s.spec.At(i), probes)
+	}
+	return usable(s.targets[i], (*target).verdict)
 }
 
 // since is when an answer became what it is. One that is judged for the first
@@ -97,13 +111,14 @@ func (s *set) judgedAll() bool {
 }
 
 // usable adds the verdicts of an answer's targets up: one that is down makes
-// it unusable, one that is not judged leaves it not known.
-func usable(needs []*target) (steer.Usable, string) {
+// it unusable, one that is not judged leaves it not known. Which verdicts those
+// are is the caller's choice: the probes', or those that count.
+func usable(needs []*target, verdict func(*target) health.Verdict) (steer.Usable, string) {
 	known := steer.Yes
 	for _, t := range needs {
-		switch t.health.Is() {
+		switch verdict(t) {
 		case health.Down:
-			return steer.No, fmt.Sprintf("%s down: %s/%s", t.id.ID(), t.health.Phase, t.health.Cause)
+			return steer.No, t.id.ID() + " " + t.downWords(verdict)
 		case health.Unknown:
 			known = steer.NotKnown
 		case health.Up:
@@ -114,6 +129,9 @@ func usable(needs []*target) (steer.Usable, string) {
 		why = ids(needs) + " not judged yet"
 	}
 	for _, t := range needs {
+		if w := t.forced; w != nil && verdict(t) != t.observed() {
+			why += "; " + w.overrules(t)
+		}
 		if t.waits() {
 			why += fmt.Sprintf("; %s failed (%s/%s) and waits for the canary", t.id.ID(), t.health.Phase, t.health.Cause)
 		}
@@ -142,6 +160,7 @@ func (e *Engine) settleWindow(z *zone) {
 		e.keepShut(z)
 		return
 	}
+	e.withdrawFrozen(z)
 	if z.window == 0 && (z.changed(e.now.Boot) || reached(z.due, e.now.Boot)) {
 		e.replan(z)
 		e.tellRefusals(z)
@@ -253,6 +272,7 @@ func (e *Engine) work(z *zone, override map[string]bool) Work {
 		Now: e.now.Boot, Plan: z.approved, Override: override, Blind: e.blindness(),
 		Written: map[record.Key][]time.Duration{}, Adopted: map[record.Key]bool{}, Owned: map[record.Key]bool{},
 	}}
+	w.Limits.Frozen = e.frozenSets(z)
 	for _, s := range z.sets {
 		if !s.ready {
 			continue
@@ -260,7 +280,7 @@ func (e *Engine) work(z *zone, override map[string]bool) Work {
 		s.forgetWrites(e.now.Boot, e.config.MaxWrites.Window)
 		w.Inputs = append(w.Inputs, e.input(s, override))
 		key := s.spec.Key
-		if s.adopted {
+		if s.adopted || e.pinOf(s) != nil {
 			w.Limits.Adopted[key] = true
 		}
 		if s.owned {
@@ -282,6 +302,9 @@ func (e *Engine) input(s *set, override map[string]bool) steer.Input {
 	}
 	if override[plan.GuardHeld] {
 		in.Resume = s.spec.Values()
+	}
+	if w := e.pinOf(s); w != nil {
+		in.Pin, in.Pinned = s.pinned(w.Values), w.String()
 	}
 	return in
 }
@@ -315,6 +338,7 @@ func (e *Engine) next() time.Duration {
 			next = sooner(next, z.look)
 		}
 	}
+	next = sooner(next, e.wordsDue())
 	if e.isBlind() {
 		return next
 	}

@@ -8,6 +8,7 @@ import (
 
 	"sidestep/pkg/check"
 	"sidestep/pkg/health"
+	"sidestep/pkg/override"
 	"sidestep/pkg/record"
 	"sidestep/pkg/steer"
 )
@@ -19,6 +20,8 @@ type State struct {
 	Sets    []SetState             `json:"sets"`            // sorted by key
 	Plans   map[record.Name]string `json:"plans,omitempty"` // by zone: checksum of a plan that max_changes lets through
 	Lost    bool                   `json:"lost,omitempty"`  // nothing is resumed before a person approves all
+
+	Overrides []override.Override `json:"overrides,omitempty"`
 }
 
 // TargetState is one target's verdict and counters.
@@ -100,6 +103,9 @@ func (e *Engine) RestState() State {
 			rest.Plans[name] = z.approved
 		}
 	}
+	for _, w := range e.words {
+		rest.Overrides = append(rest.Overrides, w.Override)
+	}
 	return rest
 }
 
@@ -137,8 +143,8 @@ func (e *Engine) boot(wall time.Time) time.Duration {
 	return e.now.Boot - max(e.now.Wall.Sub(wall), 0)
 }
 
-// Restore takes up what an earlier process left: what persons said and what was
-// published at any age, verdicts and counters, and holds, only if asked to. It
+// Restore takes up what an earlier process left: what persons said, overrides
+// among it, and what was published at any age, verdicts and counters, and holds, only if asked to. It
 // is called before the first Step, and again, without verdicts and holds, when
 // this process takes over from another that saved in the meantime.
 func (e *Engine) Restore(state State, verdicts, holds bool) {
@@ -156,6 +162,7 @@ func (e *Engine) Restore(state State, verdicts, holds bool) {
 	for name, z := range e.zones {
 		z.approved, z.dirty = state.Plans[name], true
 	}
+	e.restoreWords(state.Overrides)
 }
 
 func (e *Engine) restoreTarget(id string, old TargetState) {

@@ -28,6 +28,11 @@ func (s State) Validate() error {
 			return fmt.Errorf("expected the name and type of a record set, got %q", set.Key)
 		}
 	}
+	for _, o := range s.Overrides {
+		if err := o.Validate(); err != nil {
+			return fmt.Errorf("override %s of %q: %w", o.Kind, o.Target, err)
+		}
+	}
 	return nil
 }
 

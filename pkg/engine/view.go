@@ -7,6 +7,7 @@ import (
 
 	"sidestep/pkg/check"
 	"sidestep/pkg/health"
+	"sidestep/pkg/override"
 	"sidestep/pkg/plan"
 	"sidestep/pkg/record"
 	"sidestep/pkg/steer"
@@ -21,7 +22,8 @@ type View struct {
 	Lost    bool        // nothing is resumed before a person approves all
 	Canary  *CanaryView // nil without one
 	Blind   string      // why this node does not see the world; empty when it does
-	Clock   string      // what speaks against this machine's clock; empty when nothing does
+	Words   []OverrideView
+	Clock   string // what speaks against this machine's clock; empty when nothing does
 }
 
 // TargetView is one target. Verdict is what the probes add up to; Shown is
@@ -47,7 +49,9 @@ type SetView struct {
 	Latest time.Time // while not Ready: when it is planned whatever was judged
 	Listed bool      // Plan rests on a list of the zone
 	Judged []steer.Judged
-	Plan   plan.Set // nothing wanted before the first list, or while not ready
+	Seen   []health.Verdict // by position of the answer: what the probes say, whatever Judged makes of it
+	Ruled  []override.Kind  // by position of the answer: the override that settles what becomes of it; empty for none
+	Plan   plan.Set         // nothing wanted before the first list, or while not ready
 }
 
 // ZoneView is one zone.
@@ -63,7 +67,7 @@ type ZoneView struct {
 // where a debounce window is open.
 func (e *Engine) View(now Now) View {
 	e.now = now
-	v := View{Lost: e.lost, Canary: e.canaryView(), Blind: e.blindness(), Clock: e.clockDoubt()}
+	v := View{Lost: e.lost, Canary: e.canaryView(), Blind: e.blindness(), Clock: e.clockDoubt(), Words: e.overrideViews()}
 	for _, name := range e.config.Zones {
 		z := e.zones[name]
 		e.refresh(z)
@@ -112,10 +116,15 @@ func (e *Engine) setView(s *set) SetView {
 		seen := record.FindSet(s.zone.seen.Sets, s.spec.Key)
 		part = plan.Set{Wanted: &steer.Wanted{Spec: s.spec}, Seen: &seen}
 	}
-	return SetView{
+	v := SetView{
 		Spec: s.spec, Ready: s.ready, Latest: e.wall(s.deadline), Listed: s.zone.listed,
 		Judged: slices.Clone(s.judged), Plan: part,
 	}
+	for i, needs := range s.targets {
+		v.Seen = append(v.Seen, seenBy(needs))
+		v.Ruled = append(v.Ruled, e.ruling(s, i))
+	}
+	return v
 }
 
 // Ready reports whether every record set of the zones may be planned; of none,

@@ -79,6 +79,9 @@ func (w *world) step(event engine.Event) {
 	if effects.Err != nil {
 		w.say("error %s", hideSum(effects.Err.Error()))
 	}
+	for _, o := range effects.Cleared {
+		w.say("cleared %s %s", o.Kind, o.Shown())
+	}
 	if effects.Idle != "" {
 		w.say("idle %s", hideSum(effects.Idle))
 	}
@@ -266,6 +269,9 @@ func (w *world) view() {
 			if s.Listed && s.Ready {
 				why = s.Plan.Wanted.Why(a.Value)
 			}
+			if kind := s.Ruled[i]; kind != "" {
+				why += fmt.Sprintf(" [%s, seen %s]", kind, s.Seen[i])
+			}
 			w.printf("    %s %s", a.Value, why)
 		}
 		for _, value := range s.Spec.Fallback {
@@ -288,6 +294,13 @@ func (w *world) view() {
 	}
 	if v.Clock != "" {
 		w.printf("  clock: %s", v.Clock)
+	}
+	for _, o := range v.Words {
+		state := map[bool]string{true: "in force", false: "to come"}[o.Begun]
+		if o.Inert != "" {
+			state = "no effect: " + o.Inert
+		}
+		w.printf("  override %s %s: %s", o.Shown(), o.Override, state)
 	}
 	if v.Lost {
 		w.printf("  lost")

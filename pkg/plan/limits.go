@@ -21,6 +21,7 @@ const (
 	GuardMaxWrites  = "max_writes"
 	GuardMaxChanges = "max_changes"
 	GuardCanary     = "canary"
+	GuardFreeze     = "freeze"
 	GuardClock      = "clock" // stops no change: it makes results unknown
 )
 
@@ -42,23 +43,52 @@ type Limits struct {
 	Owned      map[record.Key]bool            // record sets that may be steered although another tool claims the name
 	Plan       string                         // checksum of a plan that may pass MaxChanges once
 	Blind      string                         // why this node does not see the world, so that nothing may be written; empty when it does
+	Frozen     map[record.Key]string          // why nothing may be written: to a record set, or under a key with only Zone, to all of the zone
 	Override   map[string]bool                // guards that the operator switched off for this plan
 }
 
 // Check holds the plan against the limits: it marks the changes that a guard
 // stops and appends the refusals, each with its numbers and the way on.
 func (p *Plan) Check(l Limits, zone Zone) {
+	p.checkFreeze(l)
 	for i := range p.Sets {
 		s := &p.Sets[i]
 		for _, stopped := range s.Wanted.Stopped {
 			p.Blocked = append(p.Blocked, refuseResume(s.Key(), stopped))
 		}
-		if len(s.Changes) > 0 {
+		if len(s.Open()) > 0 {
 			p.checkSet(s, l, zone)
 		}
 	}
 	p.checkMaxChanges(l)
 	p.checkBlind(l)
+}
+
+// checkFreeze refuses what an operator said not to write, before any other guard
+// is asked: those speak of writes. A plan without a change is none.
+func (p *Plan) checkFreeze(l Limits) {
+	if len(l.Frozen) == 0 {
+		return
+	}
+	zone := record.Key{Zone: p.Zone}
+	for i := range p.Sets {
+		s := &p.Sets[i]
+		if len(s.Changes) == 0 {
+			continue
+		}
+		key := zone
+		if _, all := l.Frozen[zone]; !all {
+			key = s.Key()
+		}
+		detail, frozen := l.Frozen[key]
+		if !frozen {
+			continue
+		}
+		if !p.Stopped(GuardFreeze, key) {
+			p.Blocked = append(p.Blocked, Blocked{Guard: GuardFreeze, Key: key, Detail: detail})
+		}
+		s.stop(GuardFreeze)
+	}
 }
 
 // checkBlind refuses everything while the node is blind, a plan without a change

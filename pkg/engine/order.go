@@ -1,0 +1,424 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"sidestep/pkg/health"
+	"sidestep/pkg/override"
+	"sidestep/pkg/record"
+	"sidestep/pkg/steer"
+)
+
+// thing is what an override is about, as the config in force has it.
+type thing struct {
+	kind override.Thing
+	text string // canonical
+}
+
+func (th thing) shown() string { return strings.TrimSuffix(th.text, ".") }
+
+// thing finds what a text means. With a kind it is one that the kind can be
+// about, if there is one.
+func (e *Engine) thing(kind override.Kind, text string) (thing, error) {
+	finders := []func(string) (thing, bool){e.findAll, e.findSite, e.findTarget, e.findSet, e.findAddress, e.findZone}
+	if kind == override.Freeze {
+		finders = []func(string) (thing, bool){e.findAll, e.findZone, e.findSet, e.findSite, e.findTarget, e.findAddress}
+	}
+	for _, find := range finders {
+		if th, found := find(text); found {
+			return th, nil
+		}
+	}
+	return thing{}, &UnknownTargetError{Kind: kind, Target: text}
+}
+
+// UnknownTargetError says that an override is about nothing in the config.
+type UnknownTargetError struct {
+	Kind   override.Kind // empty when that was not said
+	Target string
+}
+
+func (u *UnknownTargetError) Error() string {
+	things := []override.Thing{override.Set, override.Address, override.Site, override.Target, override.All}
+	if u.Kind != "" {
+		things = u.Kind.Takes()
+	}
+	return fmt.Sprintf("%q is nothing in the config: expected %s", u.Target, override.Join(things))
+}
+
+func (e *Engine) findAll(text string) (thing, bool) {
+	return thing{override.All, "all"}, text == "all"
+}
+
+func (e *Engine) findSite(text string) (thing, bool) {
+	th := thing{override.Site, text}
+	return th, text != "" && slices.ContainsFunc(e.sets, func(s *set) bool { return s.reachedAnywhere(th) })
+}
+
+func (e *Engine) findTarget(text string) (thing, bool) {
+	name, address, found := strings.Cut(text, "@")
+	if !found {
+		return thing{}, false
+	}
+	for _, t := range []record.Type{record.A, record.AAAA, record.CNAME} {
+		value, err := record.ParseValue(t, address)
+		if _, known := e.targets[name+"@"+value]; known && err == nil {
+			return thing{override.Target, name + "@" + value}, true
+		}
+	}
+	return thing{}, false
+}
+
+func (e *Engine) findSet(text string) (thing, bool) {
+	name, err := record.ParseName(text)
+	found := err == nil && slices.ContainsFunc(e.sets, func(s *set) bool { return s.spec.Key.Name == name })
+	return thing{override.Set, string(name)}, found
+}
+
+func (e *Engine) findZone(text string) (thing, bool) {
+	name, err := record.ParseName(text)
+	_, found := e.zones[name]
+	return thing{override.Zone, string(name)}, found && err == nil
+}
+
+// findAddress finds the answers with a value, or that are probed at it.
+func (e *Engine) findAddress(text string) (thing, bool) {
+	for _, s := range e.sets {
+		for _, t := range []record.Type{s.spec.Key.Type, record.A, record.AAAA} {
+			value, err := record.ParseValue(t, text)
+			if th := (thing{override.Address, value}); err == nil && s.reachedAnywhere(th) {
+				return th, true
+			}
+		}
+	}
+	return thing{}, false
+}
+
+// read makes sense of an override in the config in force, and refuses what has
+// none.
+func (e *Engine) read(o override.Override) (*word, error) {
+	if !slices.Contains(override.Kinds, o.Kind) {
+		return nil, o.Validate()
+	}
+	th, err := e.thing(o.Kind, o.Target)
+	if err != nil {
+		return nil, err
+	}
+	if !slices.Contains(o.Kind.Takes(), th.kind) {
+		return nil, fmt.Errorf("%s is the name of %s, and a %s is about %s", th.shown(), article(th.kind), o.Kind, override.Join(o.Kind.Takes()))
+	}
+	if o.Thing != "" && o.Thing != th.kind {
+		return nil, fmt.Errorf("%s was %s when this was said, and is %s now", th.shown(), article(o.Thing), article(th.kind))
+	}
+	o.Target, o.Thing = th.text, th.kind
+	if o.Kind == override.Pin {
+		if o.Values, err = e.pinValues(th, o.Values); err != nil {
+			return nil, err
+		}
+	}
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	return &word{Override: o, thing: th}, nil
+}
+
+func article(th override.Thing) string {
+	switch th {
+	case override.All:
+		return "everything"
+	case override.Address:
+		return "an address"
+	}
+	return "a " + string(th)
+}
+
+// pinValues makes the values of a pin canonical. Each has to be an answer of a
+// record set of the name, and of a single-valued set there can be one.
+func (e *Engine) pinValues(th thing, texts []string) ([]string, error) {
+	var values []string
+	for _, text := range texts {
+		value := e.pinValue(th, text)
+		if value == "" {
+			return nil, fmt.Errorf("%s is no answer of %s", text, th.shown())
+		}
+		if !slices.Contains(values, value) {
+			values = append(values, value)
+		}
+	}
+	for _, s := range e.sets {
+		if pin := s.pinned(values); string(s.spec.Key.Name) == th.text && s.spec.Key.Type.Single() && len(pin) > 1 {
+			return nil, fmt.Errorf("%s can have one value, got %s", s.spec.Key, strings.Join(pin, ", "))
+		}
+	}
+	if len(values) == 0 {
+		return nil, errors.New("expected the values to pin to, got none")
+	}
+	return values, nil
+}
+
+func (e *Engine) pinValue(th thing, text string) string {
+	for _, s := range e.sets {
+		value, err := record.ParseValue(s.spec.Key.Type, text)
+		if string(s.spec.Key.Name) == th.text && err == nil && s.spec.Names(value) {
+			return value
+		}
+	}
+	return ""
+}
+
+// pinned is those of a pin's values that the record set can answer with.
+func (s *set) pinned(values []string) []string {
+	var pin []string
+	for _, value := range values {
+		if s.spec.Names(value) {
+			pin = append(pin, value)
+		}
+	}
+	return pin
+}
+
+// means reports whether a text names the target of an override, also of one
+// that the config has no longer.
+func (e *Engine) means(text string, w *word) bool {
+	if strings.EqualFold(strings.TrimSuffix(text, "."), w.Shown()) {
+		return true
+	}
+	th, err := e.thing(w.Kind, text)
+	return err == nil && th.text == w.Target
+}
+
+// also is an override of a kind, or of any, that reaches a thing by another
+// name than its own; nil when none does.
+func (e *Engine) also(kind override.Kind, th thing) *word {
+	for _, w := range e.orders {
+		if kind != "" && w.Kind != kind || w.thing == th {
+			continue
+		}
+		for _, s := range e.sets {
+			if w.thing.kind == override.All || string(s.spec.Key.Name) == th.text && s.under(w) || th.kind == override.Address && s.bothReach(w, th) {
+				return w
+			}
+		}
+	}
+	return nil
+}
+
+// bothReach reports whether an answer of the set is reached by an override and by
+// a name.
+func (s *set) bothReach(w *word, th thing) bool {
+	for i := range s.spec.Len() {
+		if s.reached(w.thing, i) && s.reached(th, i) {
+			return true
+		}
+	}
+	return false
+}
+
+// under reports whether a record set as a whole is the target of an override,
+// or in it.
+func (s *set) under(w *word) bool {
+	switch w.thing.kind {
+	case override.All:
+		return true
+	case override.Zone:
+		return string(s.spec.Key.Zone) == w.thing.text
+	case override.Set:
+		return string(s.spec.Key.Name) == w.thing.text
+	case override.Address, override.Target, override.Site, override.Scenario:
+	}
+	return false
+}
+
+// reached reports whether an answer of the record set is what a thing is.
+func (s *set) reached(th thing, i int) bool {
+	answer := s.spec.At(i)
+	switch th.kind {
+	case override.All:
+		return true
+	case override.Set:
+		return string(s.spec.Key.Name) == th.text
+	case override.Address:
+		return answer.Value == th.text || answer.Probe == th.text
+	case override.Target:
+		return slices.ContainsFunc(s.targets[i], func(t *target) bool { return t.id.ID() == th.text })
+	case override.Site:
+		return answer.Site == th.text
+	case override.Zone, override.Scenario:
+	}
+	return false
+}
+
+func (s *set) reachedAnywhere(th thing) bool {
+	for i := range s.spec.Len() {
+		if s.reached(th, i) {
+			return true
+		}
+	}
+	return false
+}
+
+// reaches reports whether a target is what an override is about.
+func (w *word) reaches(t *target) bool {
+	switch w.thing.kind {
+	case override.All:
+		return true
+	case override.Address:
+		return t.id.Address == w.thing.text
+	case override.Target:
+		return t.id.ID() == w.thing.text
+	case override.Zone, override.Set, override.Site, override.Scenario:
+	}
+	return false
+}
+
+// forceTargets says of every target whether it counts as up or as down,
+// whatever its probes see.
+func (e *Engine) forceTargets() {
+	for _, t := range e.targets {
+		t.forced = nil
+		for _, w := range e.orders {
+			if (w.Kind == override.ForceDown || w.Kind == override.ForceUp) && w.reaches(t) {
+				t.forced = w
+				break // they are sorted, and down goes before up
+			}
+		}
+	}
+}
+
+// rule is what operators say of an answer: the override that decides whether it
+// is usable; nil when the probes do. What takes out goes before what puts in.
+func (e *Engine) rule(s *set, i int) *word {
+	for _, w := range e.orders {
+		switch {
+		case w.Kind == override.Pin, w.Kind == override.Freeze:
+		case w.Kind == override.ForceUp && w.thing.kind == override.Target: // counts as up, and other checks may say no
+		case s.reached(w.thing, i):
+			return w
+		}
+	}
+	return nil
+}
+
+// ruling is the kind of the override that settles what becomes of an answer;
+// empty when none does.
+func (e *Engine) ruling(s *set, i int) override.Kind {
+	if w := e.pinOf(s); w != nil {
+		return w.Kind
+	}
+	if w := e.rule(s, i); w != nil {
+		return w.Kind
+	}
+	for _, t := range s.targets[i] {
+		if t.forced != nil {
+			return t.forced.Kind
+		}
+	}
+	return ""
+}
+
+// seenBy is what the probes of an answer's targets say together.
+func seenBy(needs []*target) health.Verdict {
+	switch known, _ := usable(needs, (*target).observed); known {
+	case steer.Yes:
+		return health.Up
+	case steer.No:
+		return health.Down
+	case steer.NotKnown:
+	}
+	return health.Unknown
+}
+
+// observed is what the probes say of a target, and verdict what that counts as.
+func (t *target) observed() health.Verdict { return t.health.Is() }
+
+func (t *target) verdict() health.Verdict {
+	switch {
+	case t.forced == nil:
+		return t.health.Is()
+	case t.forced.Kind == override.ForceUp:
+		return health.Up
+	}
+	return health.Down
+}
+
+// downWords says why a target counts as down.
+func (t *target) downWords(verdict func(*target) health.Verdict) string {
+	if t.forced != nil && verdict(t) != t.observed() {
+		return t.forced.String() + "; its probes say " + string(t.observed())
+	}
+	return fmt.Sprintf("down: %s/%s", t.health.Phase, t.health.Cause)
+}
+
+// overrules says what an override makes of a target, and what the probes say.
+func (w *word) overrules(t *target) string {
+	return fmt.Sprintf("%s %s; its probes say %s", t.id.ID(), w, t.observed())
+}
+
+// ruled is what an override makes of an answer, in words that say what the
+// probes see as well.
+func ruled(w *word, a steer.Answer, probes string) (steer.Usable, string) {
+	why := w.String()
+	if w.Target != a.Value {
+		why = fmt.Sprintf("%s with %s", w.Kind.Did(), strings.Replace(w.Override.String(), w.Kind.Did(), w.Shown(), 1))
+	}
+	if w.Kind.Out() {
+		return steer.No, why + "; " + probes
+	}
+	return steer.Yes, why + "; " + probes
+}
+
+// pinOf is the pin of a record set; nil when there is none.
+func (e *Engine) pinOf(s *set) *word {
+	for _, w := range e.orders {
+		if w.Kind == override.Pin && s.under(w) && len(s.pinned(w.Values)) > 0 {
+			return w
+		}
+	}
+	return nil
+}
+
+// frozenSets says of every record set of the zone to which nothing may be
+// written why; under the zone's own key when that holds for all of them.
+func (e *Engine) frozenSets(z *zone) map[record.Key]string {
+	var frozen map[record.Key]string
+	for _, w := range e.orders {
+		if w.Kind != override.Freeze {
+			continue
+		}
+		if frozen == nil {
+			frozen = map[record.Key]string{}
+		}
+		if w.thing.kind == override.All || w.thing.kind == override.Zone && string(z.name) == w.thing.text {
+			frozen[record.Key{Zone: z.name}] = w.freezes()
+			continue
+		}
+		for _, s := range z.sets {
+			if s.under(w) {
+				frozen[s.spec.Key] = w.freezes()
+			}
+		}
+	}
+	return frozen
+}
+
+func (w *word) freezes() string {
+	what := w.Shown()
+	if w.thing.kind == override.All {
+		what = "everything"
+	}
+	return fmt.Sprintf("%s is %s; to go on: sidestep unfreeze %s", what, w, w.Shown())
+}
+
+// withdrawFrozen takes Work back at once that a freeze is against: that waits for
+// no window.
+func (e *Engine) withdrawFrozen(z *zone) {
+	if z.froze && z.asked {
+		e.replan(z)
+		e.tellRefusals(z)
+		e.letOut(z)
+	}
+	z.froze = false
+}
