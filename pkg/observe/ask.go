@@ -1,7 +1,6 @@
 package observe
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -98,7 +97,7 @@ func parseServer(s string) (netip.AddrPort, error) {
 // Exchange sends one question to one server, in the manner and within the times
 // of Ask, and gives the whole message that answers it: same id, same question.
 // It tells the transport and the time from the first sending over it. An error
-// means that no whole answer came; what the answer says is not judged.
+// is a *NoAnswerError: no whole answer came. What an answer says is not judged.
 func Exchange(ctx context.Context, server netip.AddrPort, question *dns.Msg) (reply *dns.Msg, transport string, rtt time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(ctx, budget)
 	defer cancel()
@@ -107,18 +106,39 @@ func Exchange(ctx context.Context, server netip.AddrPort, question *dns.Msg) (re
 	if udpErr == nil && !reply.Truncated {
 		return reply, "udp", time.Since(start), nil
 	}
-	if ctx.Err() != nil {
-		return nil, "", 0, cmp.Or(udpErr, context.Cause(ctx))
-	}
 	if udpErr == nil {
-		udpErr = errors.New("udp: the answer was truncated")
+		udpErr = errors.New("the answer was truncated")
+	}
+	if ctx.Err() != nil {
+		return nil, "", 0, &NoAnswerError{UDP: udpErr}
 	}
 	start = time.Now()
 	reply, tcpErr := overTCP(ctx, server, question)
 	if tcpErr != nil {
-		return nil, "", 0, errors.Join(udpErr, tcpErr)
+		return nil, "", 0, &NoAnswerError{UDP: udpErr, TCP: tcpErr}
 	}
 	return reply, "tcp", time.Since(start), nil
+}
+
+// NoAnswerError says what came of a question over each transport that was tried.
+type NoAnswerError struct {
+	UDP error
+	TCP error // nil when there was no time left to try it
+}
+
+func (n *NoAnswerError) Error() string {
+	if n.TCP == nil {
+		return "udp: " + n.UDP.Error()
+	}
+	return fmt.Sprintf("udp: %v; tcp: %v", n.UDP, n.TCP)
+}
+
+// Unwrap gives the cause of each transport.
+func (n *NoAnswerError) Unwrap() []error {
+	if n.TCP == nil {
+		return []error{n.UDP}
+	}
+	return []error{n.UDP, n.TCP}
 }
 
 // overUDP sends the question at most twice on one socket, so that an answer to
@@ -132,7 +152,7 @@ func overUDP(ctx context.Context, server netip.AddrPort, question *dns.Msg) (*dn
 	wait := udpPatience(ctx) / sends
 	for range sends {
 		if err := conn.WriteMsg(question); err != nil {
-			return nil, lost(ctx, "udp", err)
+			return nil, lost(ctx, err)
 		}
 		reply, err := awaitUDP(conn, question, time.Now().Add(wait))
 		var timeout net.Error
@@ -140,11 +160,11 @@ func overUDP(ctx context.Context, server netip.AddrPort, question *dns.Msg) (*dn
 			continue
 		}
 		if err != nil {
-			return nil, lost(ctx, "udp", err)
+			return nil, lost(ctx, err)
 		}
 		return reply, nil
 	}
-	return nil, fmt.Errorf("udp: no answer to %d packets within %s: %w", sends, (sends * wait).Round(time.Millisecond), os.ErrDeadlineExceeded)
+	return nil, fmt.Errorf("no answer to %d packets within %s: %w", sends, (sends * wait).Round(time.Millisecond), os.ErrDeadlineExceeded)
 }
 
 // udpPatience leaves at least half of what is left of the context to TCP.
@@ -179,14 +199,14 @@ func overTCP(ctx context.Context, server netip.AddrPort, question *dns.Msg) (*dn
 	}
 	defer done()
 	if err := conn.WriteMsg(question); err != nil {
-		return nil, lost(ctx, "tcp", err)
+		return nil, lost(ctx, err)
 	}
 	reply, err := conn.ReadMsg()
 	if err != nil {
-		return nil, lost(ctx, "tcp", err)
+		return nil, lost(ctx, err)
 	}
 	if !matches(reply, question) {
-		return nil, errors.New("tcp: the answer is to another question")
+		return nil, errors.New("the answer is to another question")
 	}
 	return reply, nil
 }
@@ -195,7 +215,7 @@ func overTCP(ctx context.Context, server netip.AddrPort, question *dns.Msg) (*dn
 func dial(ctx context.Context, network string, server netip.AddrPort) (conn *dns.Conn, done func(), err error) {
 	raw, err := new(net.Dialer).DialContext(ctx, network, server.String())
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", network, err)
+		return nil, nil, err
 	}
 	stop := context.AfterFunc(ctx, func() { _ = raw.Close() }) // what waits on it reports the context
 	return &dns.Conn{Conn: raw, UDPSize: udpSize}, func() {
@@ -205,11 +225,11 @@ func dial(ctx context.Context, network string, server netip.AddrPort) (conn *dns
 }
 
 // lost tells why a connection gave no answer: the context, when it was that.
-func lost(ctx context.Context, network string, err error) error {
+func lost(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		err = fmt.Errorf("no answer: %w", context.Cause(ctx))
+		return fmt.Errorf("no answer: %w", context.Cause(ctx))
 	}
-	return fmt.Errorf("%s: %w", network, err)
+	return err
 }
 
 // matches reports whether a message answers a question (RFC 5452 section 9.1).

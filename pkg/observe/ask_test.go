@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -287,8 +288,13 @@ func TestAskReportsBothTransports(t *testing.T) {
 	}
 	addr := listener.Addr().String()
 	listener.Close()
-	if _, err := Ask(t.Context(), addr, "www.example.com.", record.A); !errors.Is(err, syscall.ECONNREFUSED) {
-		t.Errorf("error %v, want connection refused", err)
+	_, err = Ask(t.Context(), addr, "www.example.com.", record.A)
+	no, ok := errors.AsType[*NoAnswerError](err)
+	if !ok || !errors.Is(no.UDP, syscall.ECONNREFUSED) || !errors.Is(no.TCP, syscall.ECONNREFUSED) || !errors.Is(err, syscall.ECONNREFUSED) {
+		t.Errorf("error %v, want connection refused over both transports", err)
+	}
+	if text := err.Error(); !strings.Contains(text, ": udp: ") || !strings.Contains(text, "; tcp: ") || strings.Contains(text, "\n") {
+		t.Errorf("error %q, want both transports in one line", text)
 	}
 }
 

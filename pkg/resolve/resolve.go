@@ -156,39 +156,37 @@ func askOne(ctx context.Context, server netip.AddrPort, shares int, name string,
 	return read(reply, name, kind)
 }
 
-// brief leaves of an error what people need: which address was tried is said
-// beside it.
+// brief leaves of why no answer came what people need, once when it is the same
+// over both transports: which resolver was asked is said beside it.
 func brief(err error) error {
-	if both, ok := err.(interface{ Unwrap() []error }); ok { // over UDP, and then over TCP
-		return tried(both.Unwrap())
+	no, ok := errors.AsType[*observe.NoAnswerError](err)
+	if !ok {
+		return reason(err)
 	}
+	udp := reason(no.UDP)
+	if no.TCP == nil {
+		return udp
+	}
+	tcp := reason(no.TCP)
+	if udp.Error() == tcp.Error() {
+		return udp
+	}
+	return fmt.Errorf("udp: %w, tcp: %w", udp, tcp)
+}
+
+// reason is one transport's part of it, without the addresses in it.
+func reason(err error) error {
 	if errno, ok := errors.AsType[syscall.Errno](err); ok {
 		return errno
 	}
 	if timeout, ok := errors.AsType[net.Error](err); ok && timeout.Timeout() || errors.Is(err, context.DeadlineExceeded) {
 		return errors.New("no answer in time")
 	}
-	return errors.New(strings.ReplaceAll(err.Error(), "\n", "; "))
+	return err
 }
 
 func hasSOA(authority []dns.RR) bool {
 	return slices.ContainsFunc(authority, func(rr dns.RR) bool { return rr.Header().Rrtype == dns.TypeSOA })
-}
-
-// tried says what each way came to, once when it is the same.
-func tried(errs []error) error {
-	var ways []string
-	same := true
-	for _, err := range errs {
-		way, _, _ := strings.Cut(err.Error(), ":")
-		words := strings.TrimPrefix(brief(err).Error(), way+": ")
-		same = same && words == brief(errs[0]).Error()
-		ways = append(ways, way+": "+words)
-	}
-	if same {
-		return brief(errs[0])
-	}
-	return errors.New(strings.Join(ways, ", "))
 }
 
 // read takes the chain and the addresses out of an answer. An error means that
