@@ -75,7 +75,7 @@ type Report struct {
 	Seen     *plan.Zone    // the zone as listed last; nil when it never was
 	Look     bool          // the zone was only listed
 	Asked    bool          // the name servers were asked about what was written, by this round or by one that gave way to it
-	Verified bool          // the zone is as wanted, and the name servers answer so
+	Verified bool          // the zone is as wanted, or what was written is, beside what a guard stops; and the name servers answer so
 	Detail   string        // why Verified is false, or what was not finished, in words
 	Err      error
 }

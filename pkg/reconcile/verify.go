@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"sidestep/pkg/plan"
 	"sidestep/pkg/provider"
 	"sidestep/pkg/record"
 )
@@ -23,14 +24,17 @@ const (
 )
 
 // verify compares the name servers with the list, for the record sets that were
-// written by this round or by one that gave way to it. It gives way itself: a
-// server that lags or is out of reach must never hold up the next failover.
+// written by this round or by one that gave way to it. What a guard stopped is
+// no part of that, and where it stopped everything nothing is verified. It gives
+// way itself: a server that lags or is out of reach must never hold up the next
+// failover.
 func (r *round) verify(ctx context.Context) {
-	r.report.Verified = !r.current.Pending()
+	r.report.Asked = len(r.unverified) > 0
+	r.report.Verified = r.current.InSync() || r.report.Asked && !r.current.Pending()
 	if !r.report.Verified && r.report.Detail == "" {
-		r.report.Detail = "the zone is not as wanted yet"
+		r.report.Detail = unwritten(r.current)
 	}
-	if r.report.Asked = len(r.unverified) > 0; !r.report.Asked {
+	if !r.report.Asked {
 		return
 	}
 	err := r.askAll(ctx, r.servers())
@@ -48,6 +52,14 @@ func (r *round) verify(ctx context.Context) {
 	if !errors.Is(err, ErrGaveWay) {
 		clear(r.unverified)
 	}
+}
+
+// unwritten is why a zone is not as wanted after a round without an error.
+func unwritten(p plan.Plan) string {
+	if p.Pending() {
+		return "the zone is not as wanted yet"
+	}
+	return "guards stop all that is left to write"
 }
 
 // askAll asks every server side by side for each record set that was written,

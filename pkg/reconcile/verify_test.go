@@ -13,6 +13,7 @@ import (
 	"sidestep/pkg/provider"
 	"sidestep/pkg/provider/memory"
 	"sidestep/pkg/record"
+	"sidestep/pkg/steer"
 )
 
 // asking lets the first node ask name servers, which answer with ask.
@@ -135,6 +136,35 @@ func TestVerifyIsStopped(t *testing.T) {
 		report := w.only().worker().round(ctx, w.want(values[1]), Orders{})
 		if report.Err != nil || len(report.Applied) == 0 || report.Asked || report.Verified || !strings.Contains(report.Detail, "stopped before") {
 			t.Errorf("got %+v", report)
+		}
+	})
+}
+
+// What a guard stops is not verified, and does not make what was written beside
+// it less so.
+func TestVerifyBesideAGuard(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w, want, other := twoSets(t, memory.Exact)
+		work := w.want(values[1])
+		work.Inputs = want(values[1])
+		for i, in := range work.Inputs {
+			spec := *in.Spec
+			spec.AskFirst, spec.Policy, spec.MaxLive = true, steer.Priority, 1 // takes a usable one of two out
+			work.Inputs[i].Spec = &spec
+			for j := range in.Judged {
+				in.Judged[j].Usable = steer.Yes
+			}
+		}
+		got := w.round(work)
+		if len(got.Applied) > 0 || got.Final.InSync() || got.Asked || got.Verified || got.Detail != "guards stop all that is left to write" {
+			t.Errorf("everything is stopped: got %+v", got)
+		}
+		work.Limits.Adopted = map[record.Key]bool{other: true}
+		if got := w.round(work); len(got.Applied) != 1 || got.Final.InSync() || !got.Verified {
+			t.Errorf("one of two sets is stopped: got %+v", got)
+		}
+		if got := w.round(work); len(got.Applied) > 0 || got.Verified {
+			t.Errorf("the other is still stopped: got %+v", got)
 		}
 	})
 }
