@@ -2,8 +2,11 @@ package probe
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
+	"crypto/x509/pkix"
+	"math/big"
 	"net"
 	"regexp"
 	"strings"
@@ -114,6 +117,68 @@ func TestCertificateTimes(t *testing.T) {
 	s, _ := serveTLS(t, "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{ca.issueFrom("www.example.com", hour(-1), hour(1))}})
 	if got := ca.prober().Probe(context.Background(), httpsSpec(s.port()), "127.0.0.1"); got.Outcome != check.Pass || got.Clock {
 		t.Errorf("got %+v, want a pass without Clock", got)
+	}
+}
+
+// cross signs the key of another authority.
+func (a *authority) cross(other *authority, from, until time.Time) *x509.Certificate {
+	a.t.Helper()
+	template := *other.cert
+	template.NotBefore, template.NotAfter = from, until
+	der, err := x509.CreateCertificate(rand.Reader, &template, a.cert, &other.key.PublicKey, a.key)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	cert, err := x509.ParseCertificate(der)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	return cert
+}
+
+// An intermediate out of its time under a good certificate marks a result, too,
+// whatever else the server sends.
+func TestIntermediateTimes(t *testing.T) {
+	ca, stranger := newAuthority(t), newAuthority(t)
+	now := time.Now()
+	intermediate := func(of *authority, from, until time.Time) *authority {
+		template := &x509.Certificate{
+			SerialNumber: big.NewInt(3), Subject: pkix.Name{CommonName: "test intermediate"}, NotBefore: from, NotAfter: until,
+			IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+		}
+		out := &authority{t: t}
+		out.cert, out.key = of.sign(template, of.cert)
+		return out
+	}
+	past, soon := now.Add(-24*time.Hour), now.Add(time.Hour)
+	expired := intermediate(ca, past, now.Add(-time.Hour))
+	crossed := &authority{t: t, key: expired.key, cert: stranger.cross(expired, past, soon)} // the same authority, vouched for by another
+	for _, c := range []struct {
+		name   string
+		signer *authority
+		more   []*authority // sent, too
+		clock  bool
+		word   string
+	}{
+		{"expired", expired, nil, true, `the certificate "test intermediate" has expired: valid from`},
+		{"not yet valid", intermediate(ca, soon, now.Add(48*time.Hour)), nil, true, `the certificate "test intermediate" is not valid yet`},
+		{"expired beside another", expired, []*authority{intermediate(ca, past, soon)}, true, "has expired"},
+		{"expired beside a good one of nobody", expired, []*authority{crossed}, true, `the certificate "test intermediate" has expired`},
+		{"expired, of nobody", intermediate(stranger, past, now.Add(-time.Hour)), nil, false, "has expired"},
+		{"good, of nobody", intermediate(stranger, past, soon), nil, false, "unknown authority"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			cert := c.signer.issueFrom("www.example.com", past, now.Add(48*time.Hour))
+			for _, a := range append([]*authority{c.signer}, c.more...) {
+				cert.Certificate = append(cert.Certificate, a.cert.Raw)
+			}
+			s, _ := serveTLS(t, "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{cert}})
+			got := ca.prober().Probe(t.Context(), httpsSpec(s.port()), "127.0.0.1")
+			expect(t, got, "fail tls/certificate", c.word)
+			if got.Clock != c.clock {
+				t.Errorf("Clock is %t with detail %q, want %t", got.Clock, got.Detail, c.clock)
+			}
+		})
 	}
 }
 

@@ -31,9 +31,10 @@
 // certificate is always verified: against server_name where that is given, else
 // the host of the URL, else, for TCP, the target as the caller has it, a name or
 // an address. A client certificate is shown whenever the server asks for one. A
-// certificate that is not valid at this time sets check.Result.Clock. In TLS 1.3 a
-// server that refuses a client says so only after the handshake, so a TCP check
-// sees it only when it expects an answer.
+// certificate, or one that vouches for it, that is not valid at this time and
+// would be at another sets check.Result.Clock. In TLS 1.3 a server that refuses a
+// client says so only after the handshake, so a TCP check sees it only when it
+// expects an answer.
 //
 // # TCP
 //

@@ -57,7 +57,7 @@ func (a *attempt) secure(conn net.Conn) (*tls.Conn, *failure) {
 	config := a.shared.tls
 	if config.ServerName == "" {
 		config = config.Clone()
-		config.ServerName = strings.TrimSuffix(a.target, ".")
+		config.ServerName = a.serverName()
 	}
 	stream := tls.Client(conn, config)
 	// HandshakeContext would close the connection at the deadline, and not by
@@ -66,6 +66,11 @@ func (a *attempt) secure(conn net.Conn) (*tls.Conn, *failure) {
 		return nil, a.failed(err)
 	}
 	return stream, nil
+}
+
+// serverName is whom the certificate has to name.
+func (a *attempt) serverName() string {
+	return cmp.Or(a.shared.tls.ServerName, strings.TrimSuffix(a.target, "."))
 }
 
 // failedTLS judges an error of the TLS layer; nil when it is none.
@@ -80,7 +85,7 @@ func (a *attempt) failedTLS(err error) *failure {
 	case errors.As(err, &roots):
 		return unknown(check.PhaseTLS, "no CA certificates on this machine: %v; install them (ca-certificates)", roots)
 	case errors.As(err, &verify):
-		return a.failedCertificate(verify.Err)
+		return a.failedCertificate(verify)
 	case errors.As(err, &alert) && alert.Op == "remote error": // how crypto/tls names an alert of the other side
 		return a.refused(strings.TrimPrefix(alert.Err.Error(), "tls: "))
 	case errors.As(err, &garbage):
@@ -107,20 +112,26 @@ func (a *attempt) refused(alert string) *failure {
 
 // failedCertificate says what is wrong with the certificate of the server: what
 // was expected first, for lists of names are long.
-func (a *attempt) failedCertificate(err error) *failure {
+func (a *attempt) failedCertificate(refused *tls.CertificateVerificationError) *failure {
 	var (
 		host    x509.HostnameError
 		invalid x509.CertificateInvalidError
 		signer  x509.UnknownAuthorityError
+		err     = refused.Err
+		now     = time.Now()
 	)
 	text := strings.TrimPrefix(err.Error(), "x509: ")
+	errors.As(err, &invalid)
+	if cert := a.untimely(refused.UnverifiedCertificates, invalid.Cert, now); cert != nil {
+		f := fail(check.PhaseTLS, check.CauseCertificate, "%s", a.expired(cert, now))
+		f.clock = true
+		return f
+	}
 	switch {
 	case errors.As(err, &host):
 		text = fmt.Sprintf("expected a certificate for %s, got one for %s", host.Host, a.quote(names(host.Certificate)))
-	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
-		f := fail(check.PhaseTLS, check.CauseCertificate, "%s", a.expired(invalid.Cert, time.Now()))
-		f.clock = true
-		return f
+	case invalid.Cert != nil && invalid.Reason == x509.Expired:
+		text = a.expired(invalid.Cert, now)
 	case errors.As(err, &signer) && signer.Cert != nil:
 		_, why, _ := strings.Cut(text, "unknown authority") // of a candidate that was no good
 		expected := "one that this machine knows; to trust it give the check ca: FILE"
@@ -130,6 +141,38 @@ func (a *attempt) failedCertificate(err error) *failure {
 		text = fmt.Sprintf("unknown authority %s: expected %s%s", a.quote(signer.Cert.Issuer.String()), expected, why)
 	}
 	return fail(check.PhaseTLS, check.CauseCertificate, "%s", a.plain(text))
+}
+
+// mostDates is of how many certificates the dates are looked at: chains are
+// short, and each costs two verifications.
+const mostDates = 8
+
+// untimely finds the certificate because of whose dates alone a server's was
+// refused, its own or one that vouches for it: by another clock all would have
+// been well. It is nil when none would help. Of several that the server sent,
+// its own first, the library may blame another, or blame one for its dates
+// although no clock would help; so all is verified anew at the edges of their
+// times. blamed may be nil, and may be of this machine.
+func (a *attempt) untimely(sent []*x509.Certificate, blamed *x509.Certificate, now time.Time) *x509.Certificate {
+	if len(sent) == 0 {
+		return nil
+	}
+	sent = sent[:min(len(sent), mostDates)]
+	options := x509.VerifyOptions{Roots: a.shared.tls.RootCAs, DNSName: a.serverName(), Intermediates: x509.NewCertPool()}
+	for _, cert := range sent[1:] {
+		options.Intermediates.AddCert(cert)
+	}
+	for _, cert := range slices.Concat(sent, []*x509.Certificate{blamed}) {
+		if cert == nil || !now.Before(cert.NotBefore) && !now.After(cert.NotAfter) {
+			continue
+		}
+		for _, options.CurrentTime = range []time.Time{cert.NotBefore, cert.NotAfter} {
+			if _, err := sent[0].Verify(options); err == nil {
+				return cert
+			}
+		}
+	}
+	return nil
 }
 
 // names lists whom a certificate is for.

@@ -33,7 +33,7 @@ func newAuthority(t *testing.T) *authority {
 	a := &authority{t: t}
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test CA"},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		NotBefore: time.Now().Add(-99 * time.Hour), NotAfter: time.Now().Add(99 * time.Hour), // longer than what it signs
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
 	}
 	a.cert, a.key = a.sign(template, nil)
