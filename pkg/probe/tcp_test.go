@@ -78,7 +78,10 @@ func TestTCPTalk(t *testing.T) {
 				time.Sleep(2 * time.Millisecond)
 			}
 		}},
-		{"binary", "\x00\x01", `(?s)^\x00\xff`, "fail assert/mismatch", `got "\x1b[31m\x00\xff\n"`, pieces(0, "\x1b[31m\x00\xff\n")},
+		{"binary", "\x00\x01", `(?s)^\x00\xff`, "fail assert/mismatch", `got "\x1b[31m\x00\xff\n"`, func(conn net.Conn) {
+			_, _ = io.ReadFull(conn, make([]byte, 2)) // what is left unread makes the close a reset
+			pieces(0, "\x1b[31m\x00\xff\n")(conn)
+		}},
 		{"an echo of what may be a secret", "PASS hunter22\r\n", "^230", "fail assert/mismatch", `got "502 ***?\r\n" before`, func(conn net.Conn) {
 			_, _ = conn.Read(make([]byte, 100))
 			_, _ = io.WriteString(conn, "502 PASS hunter22?\r\n")
