@@ -48,7 +48,7 @@ func Check(ctx context.Context, c *config.Config, names []string, log *slog.Logg
 	var ours steered
 	ours.set(c)
 	s := schedule.New(schedule.Options{
-		Clock: clock, Probe: probe.New(clock.Boot, probe.Options{Logger: log, Steered: ours.find}).Probe,
+		Clock: clock, Probe: probe.New(clock.Boot, probe.Options{Logger: log, Steered: ours.find, Loopback: ours.inLab}).Probe,
 		Results: func([]check.Result) {}, Logger: log,
 	})
 	return s.Round(ctx, jobs), nil

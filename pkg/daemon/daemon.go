@@ -132,7 +132,7 @@ func (d *Daemon) prober() probe.Func {
 	if d.options.Probe != nil {
 		return d.options.Probe
 	}
-	return probe.New(d.clock.Boot, probe.Options{Logger: d.log, Resolver: d.options.Resolver, Steered: d.steered.find}).Probe
+	return probe.New(d.clock.Boot, probe.Options{Logger: d.log, Resolver: d.options.Resolver, Steered: d.steered.find, Loopback: d.steered.inLab}).Probe
 }
 
 // spareFiles is how many open files are left for everything but probes.

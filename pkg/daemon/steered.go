@@ -1,19 +1,24 @@
 package daemon
 
 import (
+	"net/netip"
+	"slices"
 	"sync/atomic"
 
 	"sidestep/pkg/config"
 	"sidestep/pkg/record"
+	"sidestep/pkg/steer"
 )
 
 // steered are the names that the config in force answers for. The loop sets
 // them, probes ask.
 type steered struct {
 	names atomic.Pointer[map[record.Name]bool]
+	lab   atomic.Bool
 }
 
 func (s *steered) set(c *config.Config) {
+	s.lab.Store(isLab(c))
 	names := map[record.Name]bool{}
 	for _, spec := range c.Records {
 		names[spec.Key.Name] = true
@@ -36,4 +41,23 @@ func (s *steered) find(name string) (string, bool) {
 		}
 	}
 	return "", false
+}
+
+// inLab reports whether the config in force is of a lab on this machine.
+func (s *steered) inLab() bool { return s.lab.Load() }
+
+// isLab reports whether a config steers this machine's own loopback: an answer
+// or what is probed for it is there, or a zone is served there. Then a name may
+// resolve to it, too.
+func isLab(c *config.Config) bool {
+	isLoopback := func(text string) bool {
+		addr, err := netip.ParseAddr(text)
+		return err == nil && addr.IsLoopback()
+	}
+	return slices.ContainsFunc(c.Zones, func(z config.Zone) bool {
+		listen, err := netip.ParseAddrPort(z.Settings.Options["listen"])
+		return err == nil && listen.Addr().IsLoopback()
+	}) || slices.ContainsFunc(c.Records, func(spec *steer.Spec) bool {
+		return slices.ContainsFunc(spec.Answers, func(a steer.Answer) bool { return isLoopback(a.Value) || isLoopback(a.Probe) })
+	})
 }

@@ -50,6 +50,7 @@ func newNamed(t *testing.T) *named {
 		Name: "web", Kind: check.KindTCP, TCP: &check.TCP{Port: port},
 		Interval: 200 * time.Millisecond, Timeout: 150 * time.Millisecond, Fall: 2, Rise: 2,
 	}
+	w.config.Zones[0].Settings.Options = map[string]string{"listen": "127.0.0.1:0"} // so that names may lead to loopback
 	w.config.Records = nil
 	w.addSet(&steer.Spec{
 		Key: record.Key{Zone: home, Name: "app.example.com.", Type: record.CNAME}, TTL: time.Minute,

@@ -64,9 +64,10 @@
 // No address, as NXDOMAIN or without a record of either type, is the name's own
 // fault: resolve/unreachable. A name that is steered, or that resolves through
 // one (Options.Steered), is unknown: its probe would follow our own writes.
-// Unspecified, multicast, broadcast, link-local and mapped addresses are not
-// dialled, as they lead to this machine or its neighbours, and are unknown:
-// filtering resolvers answer so, which says nothing of the target.
+// Loopback, unspecified, multicast, broadcast, link-local and mapped addresses are
+// not dialled, as they lead to this machine or its neighbours, and are unknown:
+// filtering resolvers answer so, which says nothing of the target. Loopback is
+// dialled for names under localhost, and in a lab (Options.Loopback).
 //
 // # What is bounded
 //

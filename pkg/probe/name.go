@@ -70,7 +70,14 @@ func (p *Prober) find(ctx context.Context, spec *check.Spec, name string) (out f
 	if err != nil {
 		return found{}, unresolved(ctx, spec, err)
 	}
-	return sift(answer), nil
+	return sift(answer, p.mayLeadHere(name)), nil
+}
+
+// mayLeadHere reports whether a name may have an address of loopback: one of
+// localhost (RFC 6761 section 6.3) always, others where the config says so.
+func (p *Prober) mayLeadHere(name string) bool {
+	local := strings.HasSuffix("."+strings.TrimSuffix(strings.ToLower(name), "."), ".localhost")
+	return local || p.options.Loopback != nil && p.options.Loopback()
 }
 
 // half is half of the time that is left.
@@ -120,17 +127,17 @@ func unresolved(ctx context.Context, spec *check.Spec, err error) *failure {
 }
 
 // sift chooses the addresses that are probed, the families by turns.
-func sift(answer resolve.Answer) found {
+func sift(answer resolve.Answer, loopback bool) found {
 	var out found
-	var missed []string
+	var missed, refused []string
 	if answer.Partial != nil {
 		missed = append(missed, answer.Partial.Error())
 	}
 	var families [2][]netip.Addr
 	for _, addr := range answer.Addresses {
-		switch what := undialled(addr); {
+		switch what := undialled(addr, loopback); {
 		case what != "":
-			missed = append(missed, fmt.Sprintf("%s is %s, perhaps of a filtering resolver", addr, what))
+			refused = append(refused, fmt.Sprintf("%s is %s", addr, what))
 		case addr.Is4():
 			families[0] = append(families[0], addr)
 		default:
@@ -148,6 +155,10 @@ func sift(answer resolve.Answer) found {
 	if left := usable - len(out.probed); left > 0 {
 		missed = append(missed, fmt.Sprintf("%d more are not probed, as %d at most are", left, maxAddresses))
 	}
+	if len(refused) > 0 {
+		missed = append(missed, fmt.Sprintf("%s, perhaps of a filtering resolver: name another in %s, or give the answer probe: ADDRESS",
+			strings.Join(refused[:min(len(refused), 2)], ", "), resolve.DefaultFile))
+	}
 	out.missed = strings.Join(missed, "; ")
 	return out
 }
@@ -155,9 +166,11 @@ func sift(answer resolve.Answer) found {
 // undialled names what kind of address is never dialled; empty when it may be.
 // They would lead back to this machine or to its neighbours, whatever the name
 // is meant to be. A resolver that filters answers so, which says nothing of the
-// target: they are not its fault.
-func undialled(addr netip.Addr) string {
+// target: they are not its fault. Private addresses are those of targets inside.
+func undialled(addr netip.Addr, loopback bool) string {
 	switch {
+	case addr.IsLoopback() && !loopback:
+		return "an address of this machine"
 	case addr.IsUnspecified():
 		return "the unspecified address"
 	case addr.IsMulticast():

@@ -24,6 +24,7 @@ import (
 func named(s *resolvetest.Server, steered ...string) *Prober {
 	return New(counting(), Options{
 		Resolver: resolve.Options{Servers: []netip.AddrPort{s.Addr}},
+		Loopback: func() bool { return true },
 		Steered: func(name string) (string, bool) {
 			for _, set := range steered {
 				if rest, wild := strings.CutPrefix(set, "*"); name == set || wild && strings.HasSuffix(name, rest) {
@@ -79,6 +80,22 @@ func TestNameIsJudgedByAllItsAddresses(t *testing.T) {
 			t.Errorf("%s: source %q", c.what, got.Source)
 		}
 	}
+}
+
+// A resolver that filters, or the portal of a network, answers with an address
+// of its own liking. What listens there is not the target.
+func TestNameThatLeadsHereIsUnknown(t *testing.T) {
+	here := serve(t, "127.0.0.1:0", func(net.Conn) {})
+	s := resolvetest.Start(t, "app1.example.com. 60 A 127.0.0.1", "six.example.com. 60 AAAA ::1", "app1.localhost. 60 A 127.0.0.1")
+	p := New(counting(), Options{Resolver: resolve.Options{Servers: []netip.AddrPort{s.Addr}}})
+	const remedy = "perhaps of a filtering resolver: name another in /etc/resolv.conf, or give the answer probe: ADDRESS"
+	expect(t, p.Probe(t.Context(), tcpSpec(here.port()), "app1.example.com."), "unknown resolve/local", "127.0.0.1 is an address of this machine, "+remedy)
+	expect(t, p.Probe(t.Context(), tcpSpec(here.port()), "six.example.com."), "unknown resolve/local", "::1 is an address of this machine")
+	if n := here.accepted.Load(); n != 0 {
+		t.Errorf("%d connections were made, want none", n)
+	}
+	expect(t, p.Probe(t.Context(), tcpSpec(here.port()), "app1.localhost."), "pass")
+	expect(t, p.Probe(t.Context(), tcpSpec(here.port()), "127.0.0.1"), "pass")
 }
 
 // insideVariable tells a test that it runs in a network namespace that it made.
@@ -212,7 +229,7 @@ func TestNameSharesAddressesBetweenFamilies(t *testing.T) {
 	for i := range 3 {
 		answer.Addresses = append(answer.Addresses, netip.AddrFrom16([16]byte{0x20, 1, 0xd, 0xb8, 15: byte(i)}))
 	}
-	got := sift(answer)
+	got := sift(answer, false)
 	v6 := 0
 	for _, addr := range got.probed {
 		if addr.Is6() {
@@ -277,9 +294,14 @@ func TestNameNeverDialled(t *testing.T) {
 	for text, want := range map[string]string{
 		"0.0.0.0": "unspecified", "::": "unspecified", "224.0.0.1": "multicast", "239.1.2.3": "multicast", "ff02::1": "multicast",
 		"255.255.255.255": "broadcast", "169.254.169.254": "link-local", "fe80::1": "link-local", "::ffff:192.0.2.1": "mapped",
-		"127.0.0.1": "", "10.0.0.1": "", "192.0.2.1": "", "2001:db8::1": "", "::1": "", "fd00::1": "",
+		"127.0.0.1": "this machine", "127.53.0.1": "this machine", "::1": "this machine",
+		"10.0.0.1": "", "192.0.2.1": "", "2001:db8::1": "", "fd00::1": "",
 	} {
-		if got := undialled(netip.MustParseAddr(text)); (got == "") != (want == "") || !strings.Contains(got, want) {
+		addr := netip.MustParseAddr(text)
+		if got := undialled(addr, true); (got == "") != (want == "" || addr.IsLoopback()) {
+			t.Errorf("%s in a lab: got %q", text, got)
+		}
+		if got := undialled(addr, false); (got == "") != (want == "") || !strings.Contains(got, want) {
 			t.Errorf("%s: got %q, want %q", text, got, want)
 		}
 	}

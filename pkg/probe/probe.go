@@ -33,6 +33,7 @@ type Options struct {
 	Logger   *slog.Logger    // told of panics in probes, with their stack; nil means nobody
 	Resolver resolve.Options // who is asked for the addresses of a target that is a name
 	Steered  Steered         // nil steers nothing
+	Loopback func() bool     // whether names may lead to this machine, as in a lab; nil is never; called by many goroutines at once
 }
 
 // Steered finds the record set, by its name, with which sidestep itself answers
