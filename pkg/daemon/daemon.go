@@ -135,17 +135,25 @@ func (d *Daemon) prober() probe.Func {
 	return probe.New(d.clock.Boot, probe.Options{Logger: d.log, Resolver: d.options.Resolver, Steered: d.steered.find, Loopback: d.steered.inLab}).Probe
 }
 
-// spareFiles is how many open files are left for everything but probes.
+// spareFiles is how many open files are left for everything but probes, half of
+// them where the limit is small: what else is open are some dozens.
 const spareFiles = 256
 
 // workers is the most probes in flight that the limit on open files allows, 0
 // for the schedule's own most.
 func workers() int {
 	var limit unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil || limit.Cur > schedule.DefaultWorkers+spareFiles {
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
 		return 0
 	}
-	return max(1, int(limit.Cur)-spareFiles)
+	return workersOf(limit.Cur)
+}
+
+func workersOf(files uint64) int {
+	if files > schedule.DefaultWorkers+spareFiles {
+		return 0
+	}
+	return max(1, int(files-min(spareFiles, files/2)))
 }
 
 func (d *Daemon) now() engine.Now { return engine.Now{Boot: d.clock.Boot(), Wall: d.clock.Wall()} }

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -37,6 +38,17 @@ func TestHeapGrowsIntoItsBudget(t *testing.T) {
 	for kept, want := range map[uint64]int{0: 400, 2 << 20: 400, 5 << 20: 100, 8 << 20: 25, 9 << 20: 25, 1 << 30: 25} {
 		if got := growth(kept); got != want {
 			t.Errorf("%d bytes kept: %d percent, want %d", kept, got, want)
+		}
+	}
+}
+
+// A small limit on open files is shared, so that probes go on side by side.
+func TestWorkersLeaveFilesForTheRest(t *testing.T) {
+	for files, want := range map[uint64]int{
+		0: 1, 1: 1, 64: 32, 256: 128, 512: 256, 1024: 768, schedule.DefaultWorkers + 256: schedule.DefaultWorkers, 1 << 20: 0, math.MaxUint64: 0,
+	} {
+		if got := workersOf(files); got != want {
+			t.Errorf("limit %d: got %d, want %d", files, got, want)
 		}
 	}
 }
