@@ -70,6 +70,7 @@ type Daemon struct {
 	saved     time.Time                     // wall time of the last try to save
 	saving    time.Duration                 // how long the last save took
 	unsaved   error                         // why it failed
+	tuned     int                           // the most targets that the Go runtime was fitted to
 	news      bool                          // something changed that was not saved yet
 }
 

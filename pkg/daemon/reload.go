@@ -66,7 +66,7 @@ func (d *Daemon) putInForce(next *config.Config) {
 	jobs := d.jobs()
 	d.schedule.Set(jobs)
 	if d.options.Alone {
-		tune(jobs)
+		d.tune(jobs)
 	}
 	d.canary.set(next.Canary)
 }

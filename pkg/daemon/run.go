@@ -72,7 +72,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 	}
 	targets := len(d.engine.Targets())
 	if d.options.Alone {
-		tune(d.jobs())
+		d.tune(d.jobs())
 	}
 	endLoop := d.startLoop() // which outlives everybody who talks to it
 	defer endLoop()

@@ -36,18 +36,21 @@ func SaveMemory() {
 }
 
 // tune fits the Go runtime of a process that is the daemon's alone to what it
-// has to do, once everything is built. The environment has the last word (GOGC,
-// GOMAXPROCS).
-func tune(jobs []schedule.Job) {
+// has to do, once everything is built, and again after a reload. What is kept is
+// measured by collecting the garbage, which the loop has to wait for, so only
+// when there are more targets than ever before. The environment has the last
+// word (GOGC, GOMAXPROCS).
+func (d *Daemon) tune(jobs []schedule.Job) {
 	if os.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(processors(jobs, runtime.NumCPU()))
 	}
-	if os.Getenv("GOGC") == "" {
+	if len(jobs) > d.tuned && os.Getenv("GOGC") == "" {
 		var stats runtime.MemStats
 		runtime.GC()
 		runtime.ReadMemStats(&stats)
 		debug.SetGCPercent(growth(stats.HeapAlloc))
 	}
+	d.tuned = max(d.tuned, len(jobs))
 }
 
 // growth is by how many percent a heap may grow of which so many bytes are kept.

@@ -2,6 +2,8 @@ package daemon
 
 import (
 	"math"
+	"runtime"
+	"runtime/debug"
 	"testing"
 	"time"
 
@@ -49,6 +51,30 @@ func TestWorkersLeaveFilesForTheRest(t *testing.T) {
 	} {
 		if got := workersOf(files); got != want {
 			t.Errorf("limit %d: got %d, want %d", files, got, want)
+		}
+	}
+}
+
+// A reload that brings no more targets does not wait for the garbage to be
+// collected.
+func TestTuneCollectsWhenTargetsAreMore(t *testing.T) {
+	t.Setenv("GOGC", "")
+	defer debug.SetGCPercent(debug.SetGCPercent(100))
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	collected := func() int {
+		var stats runtime.MemStats
+		runtime.ReadMemStats(&stats)
+		return int(stats.NumForcedGC)
+	}
+	d := &Daemon{}
+	for _, c := range []struct{ jobs, want int }{{10, 1}, {10, 0}, {3, 0}, {10, 0}, {11, 1}} {
+		jobs, before := make([]schedule.Job, c.jobs), collected()
+		for i := range jobs {
+			jobs[i].Spec = &check.Spec{Interval: time.Second}
+		}
+		d.tune(jobs)
+		if got := collected() - before; got != c.want {
+			t.Errorf("%d targets: collected %d times, want %d", c.jobs, got, c.want)
 		}
 	}
 }
