@@ -20,11 +20,13 @@ func (d *Daemon) Reload() error {
 	d.tellSystemd(reloading())
 	defer d.tellSystemd(ready)
 	next, err := d.loadAgain()
+	changed := ""
 	asked := d.ask(func(*engine.Engine) {
 		if d.refused = err; err != nil {
 			d.refusedAt = d.clock.Wall()
 			return
 		}
+		changed = changedBy(d.config, next)
 		d.putInForce(next)
 	})
 	if !asked && err == nil {
@@ -38,7 +40,7 @@ func (d *Daemon) Reload() error {
 		d.log.Warn("config", "warning", w.String())
 	}
 	d.warnUnpermitted(next)
-	d.log.Info("reloaded", "config", next.File)
+	d.log.Info("reloaded", "config", next.File, "changed", changed)
 	return nil
 }
 
