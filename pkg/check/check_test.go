@@ -58,8 +58,10 @@ func fullSpec() *check.Spec {
 			Body: regexp.MustCompile("ok"), JSON: map[string]string{"status": "ok"}, BodyLimit: 1024,
 			TLS: check.TLS{ServerName: "www", CA: []byte("ca"), Cert: []byte("cert"), Key: []byte("key")},
 		},
-		TCP:  &check.TCP{Port: 22, Send: "hello", Expect: regexp.MustCompile("ok"), TLS: &check.TLS{ServerName: "ssh"}},
-		ICMP: &check.ICMP{Count: 3, MaxLoss: 34},
+		Cooldown: &check.Cooldown{Base: 30 * time.Second, Factor: 2, Max: 2 * time.Minute},
+		Causes:   check.Causes{check.CauseAuth: check.CountDisable},
+		TCP:      &check.TCP{Port: 22, Send: "hello", Expect: regexp.MustCompile("ok"), TLS: &check.TLS{ServerName: "ssh"}},
+		ICMP:     &check.ICMP{Count: 3, MaxLoss: 34},
 	}
 }
 
@@ -89,6 +91,10 @@ func change(t *testing.T, name string, field reflect.Value) {
 		*v = regexp.MustCompile("other")
 	case *map[string]string:
 		(*v)["status"] = "other"
+	case *check.Causes:
+		(*v)[check.CauseStatus] = check.CountUnknown
+	case **check.Cooldown:
+		*v = nil
 	case **check.HTTP:
 		*v = nil
 	case **check.TCP:
@@ -112,11 +118,12 @@ func change(t *testing.T, name string, field reflect.Value) {
 // and forgotten in its comparison.
 func TestFingerprintChangesWithEveryField(t *testing.T) {
 	parts := map[string]func(*check.Spec) reflect.Value{
-		"Spec": func(s *check.Spec) reflect.Value { return reflect.ValueOf(s).Elem() },
-		"HTTP": func(s *check.Spec) reflect.Value { return reflect.ValueOf(s.HTTP).Elem() },
-		"TCP":  func(s *check.Spec) reflect.Value { return reflect.ValueOf(s.TCP).Elem() },
-		"TLS":  func(s *check.Spec) reflect.Value { return reflect.ValueOf(&s.HTTP.TLS).Elem() },
-		"ICMP": func(s *check.Spec) reflect.Value { return reflect.ValueOf(s.ICMP).Elem() },
+		"Spec":     func(s *check.Spec) reflect.Value { return reflect.ValueOf(s).Elem() },
+		"HTTP":     func(s *check.Spec) reflect.Value { return reflect.ValueOf(s.HTTP).Elem() },
+		"TCP":      func(s *check.Spec) reflect.Value { return reflect.ValueOf(s.TCP).Elem() },
+		"TLS":      func(s *check.Spec) reflect.Value { return reflect.ValueOf(&s.HTTP.TLS).Elem() },
+		"ICMP":     func(s *check.Spec) reflect.Value { return reflect.ValueOf(s.ICMP).Elem() },
+		"Cooldown": func(s *check.Spec) reflect.Value { return reflect.ValueOf(s.Cooldown).Elem() },
 	}
 	for part, of := range parts {
 		for i := range of(fullSpec()).NumField() {
@@ -156,10 +163,11 @@ func TestWords(t *testing.T) {
 		string(check.CauseRefused), string(check.CauseTimeout), string(check.CauseReset), string(check.CauseUnreachable),
 		string(check.CauseCertificate), string(check.CauseAuth), string(check.CauseStatus), string(check.CauseMismatch),
 		string(check.CauseTooLarge), string(check.CauseLoss), string(check.CauseLocal), "|",
-		string(check.KindHTTP), string(check.KindTCP), string(check.KindICMP),
+		string(check.KindHTTP), string(check.KindTCP), string(check.KindICMP), "|",
+		string(check.CountFail), string(check.CountUnknown), string(check.CountDisable),
 	}
 	const want = "pass fail unknown | resolve connect tls send headers body assert | " +
-		"refused timeout reset unreachable certificate auth status mismatch too-large loss local | http tcp icmp"
+		"refused timeout reset unreachable certificate auth status mismatch too-large loss local | http tcp icmp | fail unknown disable"
 	if words := strings.Join(got, " "); words != want {
 		t.Errorf("got  %s\nwant %s", words, want)
 	}

@@ -44,6 +44,12 @@ func (s *Spec) Fingerprint() string {
 	if s.FastInter > 0 {
 		fmt.Fprintln(sum, "fastinter", s.FastInter)
 	}
+	if c := s.Cooldown; c != nil {
+		fmt.Fprintln(sum, "cooldown", c.Base, c.Factor, c.Max)
+	}
+	for _, cause := range slices.Sorted(maps.Keys(s.Causes)) {
+		fmt.Fprintln(sum, "cause", cause, s.Causes[cause])
+	}
 	if h := s.HTTP; h != nil {
 		fmt.Fprintf(sum, "%q %q %d %q %q %q %d\n", h.Scheme, h.Host, h.Port, h.Authority, h.Path, h.Method, h.BodyLimit)
 		fmt.Fprintln(sum, h.Status)

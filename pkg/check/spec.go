@@ -36,6 +36,41 @@ type Spec struct {
 	Fall      int        // failures in a row to go down, at least 1
 	Rise      int        // passes in a row to come up, at least 1
 	Source    netip.Addr // the address probes leave from; the zero Addr lets the kernel choose
+	Cooldown  *Cooldown  // how long a target that is down is left alone; nil probes it at the interval
+	Causes    Causes
+}
+
+// Cooldown is how long a target that went down is left alone between two
+// attempts: Base at first, then Factor times the last pause, at most Max.
+type Cooldown struct {
+	Base   time.Duration // above 0, at most Max
+	Factor int           // at least 1
+	Max    time.Duration
+}
+
+// Counts is what a failure counts as.
+type Counts string
+
+// What a failure may count as.
+const (
+	CountFail    Counts = "fail"
+	CountUnknown Counts = "unknown" // neither for the target nor against it
+	CountDisable Counts = "disable" // as a failure; one that brings the target down keeps it out until a person says otherwise
+)
+
+// Causes says what a failure counts as, by its cause. A cause that is not in it
+// counts as it always does: CountUnknown for CauseLocal, else CountFail.
+type Causes map[Cause]Counts
+
+// Of is what a failure of a cause counts as.
+func (c Causes) Of(cause Cause) Counts {
+	switch counts, found := c[cause]; {
+	case found:
+		return counts
+	case cause == CauseLocal:
+		return CountUnknown
+	}
+	return CountFail
 }
 
 // HTTP is what an HTTP check asks and expects. The URL gives Host, SNI and

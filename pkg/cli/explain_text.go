@@ -138,9 +138,31 @@ func (x *explainer) target(t control.ExplainedTarget) {
 		x.field(4, "last probe", "%s%s", text, lastWords(t))
 	}
 	x.field(4, "in a row", "%s", inARow(t))
+	if text := x.cooldown(t); text != "" {
+		x.field(4, "cooldown", "%s", text)
+	}
 	if t.Results != nil {
 		x.results(*t.Results)
 	}
+}
+
+// cooldown says where a target is between going down and coming up; nothing
+// while no pause binds it.
+func (x *explainer) cooldown(t control.ExplainedTarget) string {
+	c := t.Cooldown
+	attempts := ""
+	if c.Attempts > 0 {
+		attempts = fmt.Sprintf(", after %s", plural(c.Attempts, "attempt that failed", "attempts that failed"))
+	}
+	switch {
+	case c.State == "cooling" && c.Until != nil:
+		return fmt.Sprintf("left alone until %s%s; the probe then is the first of %s in a row", x.until(*c.Until), attempts, plural(t.Rise, "pass", "passes"))
+	case c.State == "probing":
+		return "probed at the interval" + attempts + "; a failure begins the next pause, unless nothing else of a record set is usable"
+	case c.State == "disabled":
+		return "disabled by its last failure, and not probed; to end that: sidestep approve " + t.Address
+	}
+	return ""
 }
 
 func (x *explainer) verdict(t control.ExplainedTarget) string {
@@ -164,7 +186,7 @@ func (x *explainer) verdict(t control.ExplainedTarget) string {
 // cause of a target are those of its last failure.
 func lastWords(t control.ExplainedTarget) string {
 	var words []string
-	if t.Last.Result == "fail" {
+	if t.Last.Result == "fail" && t.Phase != "" {
 		words = append(words, t.Phase+"/"+t.Cause)
 	}
 	if t.Detail != "" {

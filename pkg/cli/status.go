@@ -200,10 +200,23 @@ func (a *app) printTargets(targets []control.Target, now time.Time) {
 		if t.Waiting == "canary" {
 			last = "waits for the canary: " + last
 		}
+		last = strings.TrimSuffix(cooldownWords(t)+last, "; ")
 		rows = append(rows, []string{t.ID, t.Verdict, since(now, t.Since), row, last})
 	}
 	fmt.Fprintln(a.io.Out)
 	a.table(rows)
+}
+
+// cooldownWords say why nothing is sent to a target, in front of what it did
+// last; they are empty while it is probed.
+func cooldownWords(t control.Target) string {
+	switch c := t.Cooldown; {
+	case c.State == "cooling" && c.Until != nil:
+		return "left alone until " + c.Until.Local().Format(time.TimeOnly) + "; "
+	case c.State == "disabled":
+		return "disabled until: sidestep approve " + t.Address + "; "
+	}
+	return ""
 }
 
 func (a *app) printWrites(writes []control.Write, now time.Time) {

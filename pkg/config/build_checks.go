@@ -28,6 +28,7 @@ func (b *builder) buildChecks(root *item) {
 func (b *builder) check(it, defaults *item) {
 	spec := b.timing(it.name, it, defaults)
 	spec.Source = get[netip.Addr](it.at("source"))
+	spec.Cooldown, spec.Causes = b.cooldown(it.at("cooldown"), spec.Interval), causes(it.at("causes"))
 	b.oneKind(it)
 	switch {
 	case it.has("http"):
@@ -91,6 +92,48 @@ func (b *builder) timing(name string, it, defaults *item) *check.Spec {
 		Fall:      get[int](from("fall")),
 		Rise:      get[int](from("rise")),
 	}
+}
+
+// cooldown reads how long a target that is down is left alone; nil where nothing
+// says so.
+func (b *builder) cooldown(it *item, interval time.Duration) *check.Cooldown {
+	if it.shape != mapping {
+		return nil
+	}
+	c := &check.Cooldown{
+		Base:   get[time.Duration](it.at("base")),
+		Factor: get[int](it.at("factor")),
+		Max:    get[time.Duration](it.at("max")),
+	}
+	at := it.at("base")
+	if !it.has("base") {
+		at = it.at("max")
+	}
+	switch {
+	case c.Max < c.Base && !it.has("max"):
+		b.fail(at.pos, at.path(), fmt.Sprintf("the first pause, %s, is longer than the longest, which is %s unless max says otherwise", short(c.Base), short(c.Max)), "add max: "+short(c.Base)+", or more")
+	case c.Max < c.Base:
+		b.fail(at.pos, at.path(), fmt.Sprintf("the first pause, %s, is longer than the longest, %s", short(c.Base), short(c.Max)), "raise max, or lower base")
+	case c.Base < interval:
+		b.warn(at.pos, at.path(), fmt.Sprintf("the first pause, %s, is shorter than the interval, %s: a target that is down would be probed sooner than one that is up", short(c.Base), short(interval)), "raise base")
+	}
+	return c
+}
+
+// causes reads what failures count as, where it is not what they always do.
+func causes(it *item) check.Causes {
+	var own check.Causes
+	for _, cause := range causeWords {
+		counts := check.Counts(get[string](it.at(string(cause))))
+		if counts == "" || counts == check.Causes(nil).Of(cause) {
+			continue
+		}
+		if own == nil {
+			own = check.Causes{}
+		}
+		own[cause] = counts
+	}
+	return own
 }
 
 func (b *builder) http(name string, it *item) *check.HTTP {

@@ -27,8 +27,6 @@ var notBuilt = map[string]string{
 	"zones[].provider=powerdns":     "the provider powerdns",
 	"zones[].endpoint":              "providers with an HTTP API",
 
-	"checks.NAME.cooldown": "cooldown",
-	"checks.NAME.causes":   "verdicts by cause",
 	"checks.NAME.vantages": "vantages",
 
 	"sites":     "sites",

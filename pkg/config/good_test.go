@@ -97,7 +97,9 @@ func TestEveryKeyReachesTheConfig(t *testing.T) {
 					TLS: check.TLS{ServerName: "origin.example.com", CA: pems()["ca.pem"].Data, Cert: pems()["client.pem"].Data, Key: pems()["client.key"].Data},
 				},
 				Interval: 10 * time.Second, Timeout: 4 * time.Second, Fall: 1, Rise: 2,
-				Source: netip.MustParseAddr("198.51.100.7"),
+				Source:   netip.MustParseAddr("198.51.100.7"),
+				Cooldown: &check.Cooldown{Base: 40 * time.Second, Factor: 3, Max: 6 * time.Minute},
+				Causes:   check.Causes{check.CauseAuth: check.CountDisable, check.CauseCertificate: check.CountUnknown, check.CauseLocal: check.CountFail},
 			},
 			"ssh": {Name: "ssh", Kind: check.KindTCP, TCP: &check.TCP{Port: 22}, Interval: 20 * time.Second, Timeout: 3 * time.Second, Fall: 4, Rise: 5},
 			"smtps": {
@@ -115,11 +117,11 @@ func TestEveryKeyReachesTheConfig(t *testing.T) {
 		},
 		Records: fullRecords(),
 		Sources: Sources{
-			Checks: map[string]Position{"web": at(28, 3), "ssh": at(47, 3), "smtps": at(48, 3)},
+			Checks: map[string]Position{"web": at(28, 3), "ssh": at(49, 3), "smtps": at(50, 3)},
 			Records: map[record.Key]Position{
-				fullRecords()[0].Key: at(50, 11),
-				fullRecords()[1].Key: at(64, 11),
-				fullRecords()[2].Key: at(69, 11),
+				fullRecords()[0].Key: at(52, 11),
+				fullRecords()[1].Key: at(66, 11),
+				fullRecords()[2].Key: at(71, 11),
 			},
 		},
 	}

@@ -106,11 +106,11 @@ var checkKeys = []field{
 	{name: "rise", kind: count(1, math.MaxInt32), word: "defaults.rise", doc: "passes in a row that bring it up"},
 	{name: "source", kind: address("an address of this host"), word: "the system's choice", doc: "the address probes leave from, for allow lists; a name is then probed at its addresses of this family alone"},
 	{name: "cooldown", kind: object(
-		field{name: "base", kind: duration(time.Second), def: "30s", doc: "first pause after going down"},
-		field{name: "factor", kind: count(1, 100), def: "2", doc: "each pause is so many times the last"},
+		field{name: "base", kind: duration(time.Second), def: "30s", doc: "first pause after going down; each is up to a tenth shorter, by chance"},
+		field{name: "factor", kind: count(1, 100), def: "2", doc: "each pause is so many times the last; after so long up as max it begins with base again"},
 		field{name: "max", kind: duration(time.Second), def: "2m", doc: "longest pause"},
-	), word: "off", doc: "dead targets are probed less often"},
-	{name: "causes", kind: object(causeKeys()...), doc: "what a failure counts as, by its cause"},
+	), word: "off", doc: "a target that is down is left alone between two attempts, unless nothing else of a record set is usable"},
+	{name: "causes", kind: object(causeKeys()...), doc: "what a failure counts as, by its cause: fail, unknown (neither way), or disable: the last failure that brings a target down keeps it out until sidestep approve ADDRESS, or another definition of the check"},
 	{name: "vantages", kind: object(vantageKeys...), doc: "how many nodes must agree; needs etcd"},
 }
 

@@ -19,6 +19,16 @@ func showCheck(spec *check.Spec, files TLSFiles) shown {
 	if spec.Source.IsValid() {
 		s = s.with("source", spec.Source.String())
 	}
+	if c := spec.Cooldown; c != nil {
+		s = s.with("cooldown", shown{{"base", c.Base}, {"factor", c.Factor}, {"max", c.Max}})
+	}
+	if len(spec.Causes) > 0 {
+		own := shown{}
+		for _, cause := range slices.Sorted(maps.Keys(spec.Causes)) {
+			own = own.with(string(cause), string(spec.Causes[cause]))
+		}
+		s = s.with("causes", own)
+	}
 	switch {
 	case spec.HTTP != nil:
 		return append(shown{{"http", showHTTP(spec.HTTP, files)}}, s...)

@@ -183,9 +183,9 @@ type CanaryTarget struct {
 
 // Cooldown is the life of a target after it went down.
 type Cooldown struct {
-	State    string     `json:"state"`
-	Until    *time.Time `json:"until"`
-	Attempts int        `json:"attempts"`
+	State    string     `json:"state"`    // eligible; cooling (nothing is sent until Until); probing; disabled (until approved)
+	Until    *time.Time `json:"until"`    // null unless cooling
+	Attempts int        `json:"attempts"` // how often it failed after a pause since it went down
 }
 
 // Site is one data centre.

@@ -184,7 +184,7 @@ func (d *Daemon) engineConfig(c *config.Config) engine.Config {
 	out := EngineConfig(c)
 	out.Built = d.options.Built
 	if d.options.Once {
-		out.Pace = pace
+		out.Pace, out.NoCooldown = pace, true
 	}
 	return out
 }

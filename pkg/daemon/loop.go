@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -108,7 +109,9 @@ func (d *Daemon) sleep() time.Duration {
 // step gives the engine one event and does the duties that its effects ask for,
 // in their order. It belongs to the loop.
 func (d *Daemon) step(event engine.Event) engine.Effects {
-	effects := d.engine.Step(d.now(), event)
+	now := d.now()
+	now.Chance = rand.Uint64()
+	effects := d.engine.Step(now, event)
 	d.next = effects.Next
 	d.append(lines(effects.Journal)...)
 	for _, entry := range effects.Journal {
@@ -122,6 +125,9 @@ func (d *Daemon) step(event engine.Event) engine.Effects {
 	}
 	if d.options.Once {
 		return effects // a command asks for what it wants, and for nothing else
+	}
+	for _, h := range effects.Hold {
+		d.schedule.Hold(h.Target, h.Until)
 	}
 	for _, h := range effects.Hasten {
 		d.schedule.Hasten(h.Target, h.At)
@@ -211,8 +217,9 @@ func (d *Daemon) results(results []check.Result) {
 // jobs lists what has to be probed.
 func (d *Daemon) jobs() []schedule.Job {
 	var jobs []schedule.Job
+	holds := d.engine.Holds()
 	for _, t := range d.engine.Targets() {
-		jobs = append(jobs, schedule.Job{Spec: d.config.Checks[t.Check], Target: t})
+		jobs = append(jobs, schedule.Job{Spec: d.config.Checks[t.Check], Target: t, NotBefore: holds[t]})
 	}
 	return jobs
 }

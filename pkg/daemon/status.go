@@ -207,8 +207,16 @@ func describeTarget(t engine.TargetView) control.Target {
 		ID: t.Target.ID(), Check: t.Target.Check, Address: t.Target.Address, Verdict: string(t.Shown),
 		Phase: string(t.Phase), Cause: string(t.Cause), Detail: t.Detail, Since: t.Since,
 		Passes: t.Passes, Fails: t.Fails, Unknowns: t.Tally.Unknowns, Waiting: waiting,
-		Cooldown: control.Cooldown{State: "eligible"},
+		Cooldown: describeCooldown(t.Cooldown),
 	}
+}
+
+func describeCooldown(v engine.CooldownView) control.Cooldown {
+	out := control.Cooldown{State: string(v.State), Attempts: v.Attempts}
+	if !v.Until.IsZero() {
+		out.Until = &v.Until
+	}
+	return out
 }
 
 func describeSet(s engine.SetView, view engine.View) control.Record {

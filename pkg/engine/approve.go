@@ -18,9 +18,9 @@ func (e *Engine) approve(ev Approve) {
 		err = e.approvePlan(ev)
 	case ev.Target == "all":
 		e.approveAll()
-	case e.approveName(ev.Target), e.approveValue(ev.Target):
+	case e.approveName(ev.Target), e.approveAddress(ev.Target):
 	default:
-		err = fmt.Errorf("approve %q: it is no record set, and no value that somebody else paused", ev.Target)
+		err = fmt.Errorf("approve %q: it is no record set, no value that somebody else paused, and no address with a disabled target", ev.Target)
 	}
 	if err != nil {
 		e.effects.Err = err
@@ -116,6 +116,13 @@ func (s *set) waits() bool {
 		return s.spec.AskFirst && !s.adopted || s.spec.Failback.Manual
 	}
 	return p.Wanted.Waiting != "" && !s.failback || s.zone.plan.Stopped(plan.GuardAdopt, s.spec.Key)
+}
+
+// approveAddress says yes to everything that waits for one at a value or an
+// address.
+func (e *Engine) approveAddress(target string) bool {
+	resumed, enabled := e.approveValue(target), e.enable(target)
+	return resumed || enabled
 }
 
 // approveValue says yes to resuming a value that somebody else paused.

@@ -128,8 +128,10 @@ func (e *Engine) believed(t *target) health.State {
 // takeBack takes every result back that the canary does not bear out.
 func (e *Engine) takeBack() {
 	for _, t := range e.targets {
+		before := t.health
 		t.health = e.believed(t)
 		t.sight = nil
+		e.rest(t, before, e.now.Boot)
 		e.outdate(t.sets...)
 	}
 }
@@ -180,8 +182,10 @@ func (e *Engine) canaryPassed(start time.Duration) {
 // fall brings a target down that waited for the canary.
 func (e *Engine) fall(t *target) {
 	t.sight.waits = false
-	state, change := t.health.Turn(t.policy())
+	before := t.health
+	state, change := before.Turn(t.policy())
 	t.health = state
+	e.rest(t, before, t.sight.last)
 	t.sight.believed, t.sight.noted, t.sight.notedAt = state, state, t.sight.last
 	if change != nil {
 		e.turned(t, *change)

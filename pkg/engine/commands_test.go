@@ -22,8 +22,9 @@ import (
 //
 //	config debounce=1s every=5m max_changes=2 max_writes=6/10m zones=example.com.,example.net.
 //	config canary=dns,page need=1     # canary=none: there is none
+//	config chance=7                   # pauses are shortened by chance, 0 (at first) not at all
 //	config built=2026-01-02T12:00:10Z # a clock that shows less is wrong
-//	check web interval=10s fall=3 rise=2
+//	check web interval=10s fall=3 rise=2 cooldown=30s/2/2m causes=auth:disable,local:fail
 //	set www A policy=priority check=web answers=192.0.2.1,192.0.2.2 max_live=1 min_live=1
 //	    on_all_down=fallback fallback=192.0.2.9 failback=manual hold=5m ttl=60s adopt=ask
 //	unset www A
@@ -38,7 +39,8 @@ import (
 //	start
 //	result web@192.0.2.1 SSF?T web@192.0.2.2 SSSSS every=10s
 //	                                  # one probe of each at a time: S passes, F is refused, T times out, ? is our own fault,
-//	                                  # C has a certificate that is not valid now; took=2s: it began so long ago;
+//	                                  # C has a certificate that is not valid now, A is refused
+//	                                  # for want of credentials; took=2s: it began so long ago;
 //	                                  # ago=1s: it is heard of so late
 //	canary SF [began=1s]              # a round of the canary is over, which began so long ago; one letter for each target
 //	advance 10s                       # time passes, with the ticks that the engine asked for
@@ -176,6 +178,22 @@ func (r *reader) list(key string) []string {
 	return strings.Split(r.named[key], ",")
 }
 
+// cooldown reads "30s/2/2m".
+func (r *reader) cooldown(key string) *check.Cooldown {
+	if r.named[key] == "" {
+		return nil
+	}
+	var base, longest string
+	c := &check.Cooldown{}
+	_, err := fmt.Sscanf(strings.ReplaceAll(r.named[key], "/", " "), "%s %d %s", &base, &c.Factor, &longest)
+	r.note(err)
+	for text, to := range map[string]*time.Duration{base: &c.Base, longest: &c.Max} {
+		*to, err = time.ParseDuration(text)
+		r.note(err)
+	}
+	return c
+}
+
 func (r *reader) note(err error) {
 	if r.err == nil {
 		r.err = err
@@ -188,6 +206,7 @@ func (w *world) doConfig(named map[string]string) error {
 	w.config.Every = r.duration("every", w.config.Every)
 	w.config.Pace = r.duration("pace", w.config.Pace)
 	w.config.MaxChanges = r.number("max_changes", w.config.MaxChanges)
+	w.chance = uint64(r.number("chance", int(w.chance)))
 	if targets := r.list("canary"); targets != nil {
 		w.config.Canary = engine.CanarySpec{Targets: targets, Need: r.number("need", 1)}
 	}
@@ -224,7 +243,14 @@ func (w *world) doCheck(words []string, named map[string]string) error {
 	spec := &check.Spec{
 		Name: words[0], Kind: check.KindTCP, TCP: &check.TCP{Port: 80},
 		Interval: r.duration("interval", 10*time.Second), Timeout: r.duration("timeout", 5*time.Second),
-		Fall: r.number("fall", 3), Rise: r.number("rise", 3),
+		Fall: r.number("fall", 3), Rise: r.number("rise", 3), Cooldown: r.cooldown("cooldown"),
+	}
+	for _, text := range r.list("causes") {
+		if spec.Causes == nil {
+			spec.Causes = check.Causes{}
+		}
+		cause, counts, _ := strings.Cut(text, ":")
+		spec.Causes[check.Cause(cause)] = check.Counts(counts)
 	}
 	checks := map[string]*check.Spec{spec.Name: spec}
 	for name, other := range w.config.Checks {
@@ -347,6 +373,9 @@ func (w *world) result(target string, letter byte) check.Result {
 	case 'F':
 		r.Outcome, r.Phase, r.Cause = check.Fail, check.PhaseConnect, check.CauseRefused
 		r.Detail = "connection refused"
+	case 'A':
+		r.Outcome, r.Phase, r.Cause = check.Fail, check.PhaseHeaders, check.CauseAuth
+		r.Detail = "status 401"
 	case 'C':
 		r.Outcome, r.Phase, r.Cause, r.Clock = check.Fail, check.PhaseTLS, check.CauseCertificate, true
 		r.Detail = "certificate has expired"

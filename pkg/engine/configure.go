@@ -17,7 +17,7 @@ func (e *Engine) configure(config Config) {
 	old := *e
 	e.config = config
 	e.targets, e.sets, e.zones = map[string]*target{}, nil, map[record.Name]*zone{}
-	e.stale, e.early = nil, nil
+	e.stale, e.early, e.resting = nil, nil, nil
 	for _, name := range config.Zones {
 		z := &zone{name: name, look: e.now.Boot}
 		if before, found := old.zones[name]; found {
@@ -93,6 +93,10 @@ func (e *Engine) addTarget(id check.Target, old map[string]*target) *target {
 	t := &target{id: id, spec: spec, since: e.now.Wall, tally: tally{since: e.now.Boot}}
 	if o, found := old[id.ID()]; found && o.spec.Same(spec) {
 		t.health, t.since, t.tally, t.sight, t.before = o.health, o.since, o.tally, o.sight, o.before
+		if t.cool = o.cool; t.cool != nil {
+			t.cool.noted = false
+			e.noteHold(t)
+		}
 	}
 	e.targets[id.ID()] = t
 	return t

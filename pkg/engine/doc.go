@@ -5,9 +5,9 @@
 //	effects := e.Step(event)
 //
 // The caller's duties, in this order: append effects.Journal to the store,
-// save the State when effects.Save says so, then hand effects.Hasten to the
-// schedule, effects.Look and effects.Work to the reconciler, and call Step with a Tick no later than
-// effects.Next. What verdicts alone ask to save may wait a moment, as long as no
+// save the State when effects.Save says so, then hand effects.Hold and
+// effects.Hasten to the schedule, effects.Look and effects.Work to the
+// reconciler, and call Step with a Tick no later than effects.Next. What verdicts alone ask to save may wait a moment, as long as no
 // Work comes with it or after it: a write must never be started before the
 // transition that led to it was offered to the store. A store that fails is loud
 // and stops no failover.
@@ -31,6 +31,14 @@
 // its boot time and its wall time, the first to count waits with, the second
 // to be written down. Step is not safe for concurrent use; pkg/daemon calls it
 // from one loop.
+//
+// Where a check has a cooldown, a target that went down is left alone for a while
+// (Effects.Hold), then probed until it is up or fails once more, which begins a
+// longer pause. A record set with no usable answer has none of this: its targets
+// are probed at the interval. Pauses delay what is known and change none of it: a
+// result that counts moves the verdict as it would without them. A failure whose
+// cause disables leaves the target down and unasked until a person says otherwise
+// (Approve) or the check is another.
 //
 // Beside the verdicts it counts what each target's results were, in a bounded
 // way (see Tally), so that people can tell the target's faults from ours. No

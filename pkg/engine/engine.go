@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"sidestep/pkg/check"
@@ -24,8 +25,9 @@ type Engine struct {
 	words  []*word // operators' overrides, those first that go before the others; replaced and never changed
 	orders []*word // those of them that have an effect now
 
-	stale []*set // to be judged, because a target of theirs has changed
-	early []*set // not ready yet, and behind the first of them some that are since; by deadline
+	stale   []*set    // to be judged, because a target of theirs has changed
+	early   []*set    // not ready yet, and behind the first of them some that are since; by deadline
+	resting []*target // whose hold may have changed
 
 	ways    []Way    // what tallies count, each once
 	sources []string // the addresses that probes left from
@@ -43,11 +45,14 @@ type target struct {
 	tally  tally
 	sets   []*set
 	forced *word         // says what its verdict counts as; nil is what the probes see
+	cool   *cooldown     // of its pauses; nil when there is nothing to remember
 	sight  *sight        // how far the canary bears health out; nil is all of it
 	before *health.State // as it was before the latest failures in a row that a wrong clock would explain; nil when the latest was none
 }
 
-func (t *target) policy() health.Policy { return health.Policy{Fall: t.spec.Fall, Rise: t.spec.Rise} }
+func (t *target) policy() health.Policy {
+	return health.Policy{Fall: t.spec.Fall, Rise: t.spec.Rise, Causes: t.spec.Causes}
+}
 
 // set is one record set, what is known of its answers, and what persons said.
 type set struct {
@@ -56,6 +61,7 @@ type set struct {
 	targets  [][]*target    // by position of the answer, see steer.Spec.At: all must be up
 	judged   []steer.Judged // by position of the answer; replaced and never changed, since Work points to it
 	stale    bool           // is in Engine.stale
+	starved  bool           // no answer is usable
 	ready    bool           // all its targets were judged, or it waited long enough
 	patience time.Duration  // how long it waits for its targets to be judged
 	deadline time.Duration  // boot time at which it is planned whatever was judged, unless this node is blind then
@@ -148,11 +154,25 @@ func (e *Engine) tell(entry Entry) { e.effects.Journal = append(e.effects.Journa
 func (e *Engine) results(results []check.Result) {
 	for _, r := range results {
 		if t, found := e.targets[r.Target.ID()]; found {
-			r = e.doubtClock(t, e.doubtSight(r))
-			e.count(t, r)
-			e.observe(t, r)
+			e.result(t, r)
 		}
 	}
+}
+
+// result takes one result of a target. It is counted as what it was, and bears
+// on the verdict as what its cause counts as.
+func (e *Engine) result(t *target, r check.Result) {
+	if t.resting(r) {
+		e.count(t, r)
+		return
+	}
+	weighed := health.Weigh(r, t.spec.Causes)
+	doubted := e.doubtClock(t, e.doubtSight(weighed))
+	if doubted.Outcome != weighed.Outcome {
+		r = doubted
+	}
+	e.count(t, r)
+	e.observe(t, doubted)
 }
 
 // observe lets one result of a target bear on its verdict.
@@ -160,13 +180,14 @@ func (e *Engine) observe(t *target, r check.Result) {
 	before, waited := t.health, t.waits()
 	e.remember(t, r)
 	state, change := health.Observe(before, r, t.policy())
-	if change != nil && change.To == health.Down && e.waitsForCanary(t, r) {
-		state.Verdict, change = before.Verdict, nil
+	if change != nil && change.To == health.Down && change.From != health.Down && e.waitsForCanary(t, r) {
+		state.Verdict, state.Disabled, change = before.Verdict, false, nil
 	}
 	if waited && state.Fails < t.spec.Fall {
 		t.sight.waits = false
 	}
 	t.health = state
+	e.rest(t, before, r.End)
 	if change != nil {
 		e.turned(t, *change)
 	} else if t.spec.FastInter > 0 && state.Judged == r.Start && doubts(state, t.policy()) {
@@ -192,8 +213,16 @@ func doubts(s health.State, p health.Policy) bool {
 }
 
 func (e *Engine) turned(t *target, change health.Change) {
-	t.since = e.now.Wall
+	if change.From != change.To {
+		t.since = e.now.Wall
+	}
 	e.effects.Save = true
+	if change.Disabled {
+		change.Detail = strings.TrimPrefix(change.Detail+"; disabled until: sidestep approve "+t.id.Address, "; ")
+		for _, s := range t.sets {
+			s.zone.dirty = true // its plan tells why, also where nothing else changes by it
+		}
+	}
 	e.tell(Entry{
 		Kind: "verdict", Target: t.id.ID(), Address: t.id.Address,
 		From: change.From, To: change.To, Phase: change.Phase, Cause: change.Cause, Detail: change.Detail,

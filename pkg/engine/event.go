@@ -15,6 +15,9 @@ import (
 type Now struct {
 	Boot time.Duration // counts suspended time; for waits, never stored
 	Wall time.Time     // for people and for what is stored
+	// Chance is a random number, new with every step, that shortens pauses so
+	// that targets which failed together are not probed together; 0 shortens none.
+	Chance uint64
 }
 
 // Event is something that happened. The kinds are Tick, Results, Seen, Wrote,
@@ -97,6 +100,7 @@ type Effects struct {
 	Journal []Entry             // to be appended before anything else is done
 	Canary  bool                // the canary has to be probed at once: a target waits for it
 	Save    bool                // the State changed in a way that a restart must not lose
+	Hold    []Hold              // targets that may not be probed for a while, or may be again
 	Hasten  []Hasten            // targets to be probed before their next slot
 	Look    []record.Name       // zones to be listed, the answer to be sent back as Seen or Failed
 	Work    []Work              // zones to be brought to the wanted state; the newest replaces an older one
@@ -164,5 +168,6 @@ type Config struct {
 	MaxChanges int
 	MaxWrites  plan.Writes
 	Canary     CanarySpec
+	NoCooldown bool      // pauses of checks are left out: for a command that probes in rounds of its own
 	Built      time.Time // when this sidestep was built: no right clock is before it; zero when that is not known
 }

@@ -349,7 +349,11 @@ func (t *target) downWords(verdict func(*target) health.Verdict) string {
 	if t.forced != nil && verdict(t) != t.observed() {
 		return t.forced.String() + "; its probes say " + string(t.observed())
 	}
-	return fmt.Sprintf("down: %s/%s", t.health.Phase, t.health.Cause)
+	why := fmt.Sprintf("down: %s/%s", t.health.Phase, t.health.Cause)
+	if t.health.Disabled {
+		why += ", and disabled until: sidestep approve " + t.id.Address
+	}
+	return why
 }
 
 // overrules says what an override makes of a target, and what the probes say.

@@ -20,11 +20,13 @@ func (e *Engine) settle() {
 	for _, s := range e.stale {
 		s.stale = false
 		e.judge(s)
+		e.starve(s)
 		if !s.ready && s.judgedAll() {
 			s.beReady()
 		}
 	}
 	e.stale = nil
+	e.settleHolds()
 	e.settleEarly()
 	for _, name := range e.config.Zones {
 		z := e.zones[name]
@@ -85,6 +87,10 @@ func (e *Engine) judgeAnswer(s *set, i int) (steer.Usable, string) {
 		return ruled(w, s.spec.At(i), probes)
 	}
 	return usable(s.targets[i], (*target).verdict)
+}
+
+func (s *set) hasUsable() bool {
+	return slices.ContainsFunc(s.judged, func(j steer.Judged) bool { return j.Usable == steer.Yes })
 }
 
 // since is when an answer became what it is. One that is judged for the first

@@ -33,6 +33,8 @@ type TargetState struct {
 	Phase      check.Phase    `json:"phase,omitempty"`
 	Cause      check.Cause    `json:"cause,omitempty"`
 	Since      time.Time      `json:"since"`
+	Disabled   bool           `json:"disabled,omitempty"`
+	Cooldown   *CooldownState `json:"cooldown,omitempty"`
 }
 
 // SetState is what persons said of a record set, what was written to it, and
@@ -76,6 +78,7 @@ func (e *Engine) TargetStates() iter.Seq2[string, TargetState] {
 			more := yield(id, TargetState{
 				Definition: definition, Verdict: h.Is(), Passes: h.Passes, Fails: h.Fails,
 				Phase: h.Phase, Cause: h.Cause, Since: t.since,
+				Disabled: h.Disabled, Cooldown: e.cooldownState(t),
 			})
 			if !more {
 				return
@@ -173,8 +176,9 @@ func (e *Engine) restoreTarget(id string, old TargetState) {
 	t.since = old.Since
 	t.health = health.State{
 		Verdict: old.Verdict, Passes: old.Passes, Fails: old.Fails,
-		Phase: old.Phase, Cause: old.Cause, Judged: e.now.Boot,
+		Phase: old.Phase, Cause: old.Cause, Judged: e.now.Boot, Disabled: old.Disabled,
 	}
+	e.restoreCooldown(t, old.Cooldown)
 }
 
 func (e *Engine) restoreSet(s *set, old SetState, holds bool) {

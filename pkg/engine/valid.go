@@ -40,6 +40,9 @@ func (t TargetState) validate() error {
 	if !slices.Contains([]health.Verdict{health.Unknown, health.Up, health.Down}, t.Verdict) {
 		return fmt.Errorf("expected a verdict, got %q", t.Verdict)
 	}
+	if c := t.Cooldown; c != nil && (c.Pause < 0 || c.Attempts < 0 || c.Attempts > maxCount) {
+		return fmt.Errorf("expected a pause and attempts of 0 or more, got %s and %d", c.Pause, c.Attempts)
+	}
 	for _, n := range []int{t.Passes, t.Fails} {
 		if n < 0 || n > maxCount {
 			return fmt.Errorf("expected a count from 0 to %d, got %d", maxCount, n)

@@ -29,17 +29,18 @@ type View struct {
 // TargetView is one target. Verdict is what the probes add up to; Shown is
 // Unknown when they have been silent for too long.
 type TargetView struct {
-	Target  check.Target
-	Verdict health.Verdict
-	Shown   health.Verdict
-	Phase   check.Phase
-	Cause   check.Cause
-	Detail  string
-	Since   time.Time
-	Passes  int
-	Fails   int
-	Tally   Tally
-	Waits   bool // has failed often enough to be down, and waits for the canary
+	Target   check.Target
+	Verdict  health.Verdict
+	Shown    health.Verdict
+	Phase    check.Phase
+	Cause    check.Cause
+	Detail   string
+	Since    time.Time
+	Passes   int
+	Fails    int
+	Tally    Tally
+	Cooldown CooldownView
+	Waits    bool // has failed often enough to be down, and waits for the canary
 }
 
 // SetView is one record set: what the zone shows of it, and what it should be.
@@ -77,10 +78,10 @@ func (e *Engine) View(now Now) View {
 		t := e.targets[id]
 		v.Targets = append(v.Targets, TargetView{
 			Target: t.id, Verdict: t.health.Is(),
-			Shown: t.health.Shown(now.Boot, t.spec.Interval, t.spec.Timeout),
+			Shown: t.health.Shown(now.Boot, t.spec.Interval, t.spec.Timeout, t.heldUntil()),
 			Phase: t.health.Phase, Cause: t.health.Cause, Detail: t.health.Detail,
 			Since: t.since, Passes: t.health.Passes, Fails: t.health.Fails,
-			Tally: e.tallyOf(t.tally), Waits: t.waits(),
+			Tally: e.tallyOf(t.tally), Cooldown: e.cooldownView(t), Waits: t.waits(),
 		})
 	}
 	for _, s := range e.sets {

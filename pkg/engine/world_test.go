@@ -11,6 +11,7 @@ import (
 
 	"sidestep/pkg/check"
 	"sidestep/pkg/engine"
+	"sidestep/pkg/health"
 	"sidestep/pkg/plan"
 	"sidestep/pkg/record"
 )
@@ -23,6 +24,7 @@ type world struct {
 	now     time.Duration // since the script's beginning
 	next    time.Duration // boot time, 0 for none
 	zones   map[record.Name]*plan.Zone
+	chance  uint64
 	work    map[record.Name]engine.Work // handed over and not carried out
 	trace   strings.Builder
 	witness func(*world, engine.Event, engine.Effects) // told of every step; nil is told nothing
@@ -47,7 +49,7 @@ func newWorld() *world {
 }
 
 func (w *world) clock() engine.Now {
-	return engine.Now{Boot: bootStart + w.now, Wall: wallStart.Add(w.now)}
+	return engine.Now{Boot: bootStart + w.now, Wall: wallStart.Add(w.now), Chance: w.chance}
 }
 
 // output hands over what was traced since the last call, and when time alone
@@ -94,6 +96,9 @@ func (w *world) step(event engine.Event) {
 	if effects.Save {
 		w.say("save")
 	}
+	for _, h := range effects.Hold {
+		w.say("%s", holdText(h))
+	}
 	for _, zone := range effects.Look {
 		w.say("look %s", zone)
 	}
@@ -105,6 +110,16 @@ func (w *world) step(event engine.Event) {
 	if w.witness != nil {
 		w.witness(w, event, effects)
 	}
+}
+
+func holdText(h engine.Hold) string {
+	switch h.Until {
+	case 0:
+		return "let go " + h.Target.ID()
+	case engine.Never:
+		return "hold " + h.Target.ID() + " for good"
+	}
+	return fmt.Sprintf("hold %s until %s", h.Target.ID(), h.Until-bootStart)
 }
 
 func entryText(e engine.Entry) string {
@@ -254,7 +269,7 @@ func (w *world) restart(downtime, maxAge time.Duration, lost bool) error {
 func (w *world) view() {
 	v := w.engine.View(w.clock())
 	for _, t := range v.Targets {
-		w.printf("  target %s %s shown %s passes=%d fails=%d%s%s", t.Target.ID(), t.Verdict, t.Shown, t.Passes, t.Fails, prefixed(" ", causeText(t)), waitText(t))
+		w.printf("  target %s %s shown %s passes=%d fails=%d%s%s", t.Target.ID(), t.Verdict, t.Shown, t.Passes, t.Fails, prefixed(" ", causeText(t)), waitText(t)+cooldownText(t.Cooldown))
 	}
 	for _, s := range v.Sets {
 		state := "ready"
@@ -319,6 +334,17 @@ func waitText(t engine.TargetView) string {
 		return " waits for the canary"
 	}
 	return ""
+}
+
+func cooldownText(c engine.CooldownView) string {
+	if c.State == health.Eligible {
+		return ""
+	}
+	text := " " + string(c.State)
+	if !c.Until.IsZero() {
+		text += " until " + c.Until.Sub(wallStart).String()
+	}
+	return text + fmt.Sprintf(" attempts=%d", c.Attempts)
 }
 
 func prefixed(prefix, text string) string {

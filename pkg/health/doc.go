@@ -2,6 +2,11 @@
 // in a row bring it down, rise passes in a row bring it up, and what was our
 // own fault counts neither way.
 //
+// What a failure counts as may depend on its cause: on nothing at all, or on a
+// person, until whom the target stays down. A target that is down may be left
+// alone for growing pauses between two attempts; what a pause is made of, and
+// where in its life a target is, says Cooldown.
+//
 // It sees one target at a time, holds no clock and no config, and never looks
 // at record sets: pkg/engine keeps the states and pkg/steer decides what they
 // mean for a name.

@@ -1,6 +1,7 @@
 package health
 
 import (
+	"fmt"
 	"time"
 
 	"sidestep/pkg/check"
@@ -16,8 +17,12 @@ const (
 	Down    Verdict = "down"
 )
 
-// Policy is how many results in a row change a verdict; both at least 1.
-type Policy struct{ Fall, Rise int }
+// Policy is how many results in a row change a verdict, both at least 1, and
+// what a failure counts as.
+type Policy struct {
+	Fall, Rise int
+	Causes     check.Causes
+}
 
 // State is what is remembered of one target between two results. The zero
 // value is a target of which nothing is known.
@@ -30,6 +35,9 @@ type State struct {
 	Detail  string        // the last result in words, a pass has none
 	Judged  time.Duration // boot time of the last pass or fail, by its start; of the start for a verdict that was taken up
 	Seen    bool          // a pass or fail was counted since this process began
+	// Disabled says that a lasting cause brought it down: nothing is counted any
+	// more, until a person or another definition of the check ends that.
+	Disabled bool
 }
 
 // Is gives the verdict with the zero value read as Unknown.
@@ -46,6 +54,7 @@ type Change struct {
 	Phase    check.Phase // of the failure that decided; empty on the way up
 	Cause    check.Cause
 	Detail   string
+	Disabled bool // it is down until a person says otherwise
 }
 
 // counted is as far as results in a row are counted: beyond every threshold
@@ -54,9 +63,10 @@ const counted = 1 << 30
 
 // Observe counts one result. The change is nil as long as the verdict stands.
 // A result that began before the last one counted is late and counts for
-// nothing, so that it can never overwrite newer knowledge.
+// nothing, so that it can never overwrite newer knowledge. What its cause counts
+// as was settled before, by Weigh.
 func Observe(s State, r check.Result, p Policy) (State, *Change) {
-	if s.Seen && r.Start < s.Judged {
+	if s.Disabled || s.Seen && r.Start < s.Judged {
 		return s, nil
 	}
 	switch r.Outcome {
@@ -78,24 +88,51 @@ func Observe(s State, r check.Result, p Policy) (State, *Change) {
 }
 
 // Turn gives the verdict that the counters add up to. Observe does so with each
-// result; whoever held a verdict back asks for it later.
+// result; whoever held a verdict back asks for it later. The last failure of the
+// row decides whether the target is disabled with it; a whole row that finds the
+// target down already decides that anew.
 func (s State) Turn(p Policy) (State, *Change) {
 	from := s.Is()
 	switch {
 	case s.Passes >= p.Rise && from != Up:
 		s.Verdict, s.Phase, s.Cause = Up, "", ""
 		return s, &Change{From: from, To: Up}
-	case s.Fails >= p.Fall && from != Down:
-		s.Verdict = Down
-		return s, &Change{From: from, To: Down, Phase: s.Phase, Cause: s.Cause, Detail: s.Detail}
+	case s.Fails >= p.Fall && from != Down, s.Fails == p.Fall && p.disables(s.Cause):
+		s.Verdict, s.Disabled = Down, p.disables(s.Cause)
+		return s, &Change{From: from, To: Down, Phase: s.Phase, Cause: s.Cause, Detail: s.Detail, Disabled: s.Disabled}
 	}
 	return s, nil
 }
 
+func (p Policy) disables(cause check.Cause) bool { return p.Causes.Of(cause) == check.CountDisable }
+
+// Enable ends that a target is disabled: it stays down and is counted anew.
+func (s State) Enable() State {
+	s.Disabled, s.Passes, s.Fails = false, 0, 0
+	return s
+}
+
+// Weigh makes of a result what its cause counts as: a failure may be unknown,
+// and our own fault a failure.
+func Weigh(r check.Result, causes check.Causes) check.Result {
+	counts := causes.Of(r.Cause)
+	switch {
+	case r.Outcome == check.Fail && counts == check.CountUnknown:
+		r.Outcome = check.Unknown
+		r.Detail = fmt.Sprintf("not counted, as the check says of %s: %s", r.Cause, r.Detail)
+		r.Detail = r.Detail[:min(len(r.Detail), check.MaxDetail)]
+	case r.Outcome == check.Unknown && r.Cause == check.CauseLocal && counts != check.CountUnknown:
+		r.Outcome = check.Fail
+	}
+	return r
+}
+
 // Shown is the verdict for people: Unknown once a target had no pass or fail
-// for three intervals and a timeout, although decisions keep its verdict.
-func (s State) Shown(now, interval, timeout time.Duration) Verdict {
-	if now-s.Judged > 3*interval+timeout {
+// for three intervals and a timeout, although decisions keep its verdict. Until
+// held, a boot time or 0, nothing was asked of it, so that its silence says
+// nothing; nor does that of a target that is disabled.
+func (s State) Shown(now, interval, timeout, held time.Duration) Verdict {
+	if !s.Disabled && now-max(s.Judged, held) > 3*interval+timeout {
 		return Unknown
 	}
 	return s.Is()

@@ -171,16 +171,21 @@ func TestShown(t *testing.T) {
 		name  string
 		state health.State
 		at    time.Duration
+		held  time.Duration
 		want  health.Verdict
 	}{
-		{"fresh", s, 100 * second, health.Up},
-		{"just in time", s, 135 * second, health.Up},
-		{"silent for too long", s, 135*second + 1, health.Unknown},
-		{"never judged", health.State{}, 100 * second, health.Unknown},
-		{"taken up from before a start", takenUp, 135 * second, health.Down},
-		{"taken up, and silent since", takenUp, 136 * second, health.Unknown},
+		{"fresh", s, 100 * second, 0, health.Up},
+		{"just in time", s, 135 * second, 0, health.Up},
+		{"silent for too long", s, 135*second + 1, 0, health.Unknown},
+		{"never judged", health.State{}, 100 * second, 0, health.Unknown},
+		{"taken up from before a start", takenUp, 135 * second, 0, health.Down},
+		{"taken up, and silent since", takenUp, 136 * second, 0, health.Unknown},
+		{"left alone, and its pause is on", takenUp, 200 * second, 300 * second, health.Down},
+		{"left alone, and not silent for long since", takenUp, 335 * second, 300 * second, health.Down},
+		{"left alone, and silent since", takenUp, 336 * second, 300 * second, health.Unknown},
+		{"disabled", health.State{Verdict: health.Down, Disabled: true}, 1000 * second, 0, health.Down},
 	} {
-		if got := c.state.Shown(c.at, interval, timeout); got != c.want {
+		if got := c.state.Shown(c.at, interval, timeout, c.held); got != c.want {
 			t.Errorf("%s: got %s, want %s", c.name, got, c.want)
 		}
 	}

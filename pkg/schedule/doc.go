@@ -17,6 +17,8 @@
 //     that ends less than 20 ms before the interval is cut to that;
 //   - each probe has a goroutine of its own while it runs, up to a limit that
 //     covers rate × timeout of all jobs: dead targets hold their own places;
+//   - a target may be held until a boot time: nothing is sent to it before, it is
+//     probed then, and its slots go on from there;
 //   - a target may be hastened, once, to a time before its next slot; its slots
 //     stay where they are;
 //   - no burst: slots that passed while the process stood still (suspend,

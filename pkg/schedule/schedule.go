@@ -136,6 +136,27 @@ func (s *Schedule) Hasten(target check.Target, at time.Duration) {
 	}
 }
 
+// Hold sends nothing to a target before a boot time, at which it is probed; its
+// slots go on from there. A time that has passed lets the target go at its next
+// slot. A probe under way runs to its end, and one that was to be hastened is
+// forgotten. It holds until the next Set, whose jobs say anew what is held.
+func (s *Schedule) Hold(target check.Target, until time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := s.byID[target.ID()]
+	if e == nil || e.removed {
+		return
+	}
+	now := s.opts.Clock.Boot()
+	if !e.hold(until, now, false) {
+		return
+	}
+	e.hasten = 0
+	e.due = slotAfter(max(now, e.notBefore-1), e.spec.Interval, e.phase)
+	heap.Fix(&s.heap, e.place)
+	signal(s.wake)
+}
+
 // bringForward makes what Hasten asked for the next due time of an entry.
 func (s *Schedule) bringForward(e *entry) {
 	due := max(e.hasten, e.notBefore)
@@ -227,13 +248,15 @@ func inFlight(spec *check.Spec) float64 {
 }
 
 // sameQuestion reports whether two specs send and expect the same, so that
-// what one found out holds for the other. The thresholds are no part of it.
+// what one found out holds for the other. What becomes of a result is no part of
+// it.
 func sameQuestion(a, b *check.Spec) bool {
 	if a == b {
 		return true
 	}
 	x, y := *a, *b
 	x.Fall, x.Rise, x.Interval, x.FastInter = y.Fall, y.Rise, y.Interval, y.FastInter
+	x.Cooldown, x.Causes = y.Cooldown, y.Causes
 	return reflect.DeepEqual(x, y)
 }
 
