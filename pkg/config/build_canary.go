@@ -80,16 +80,16 @@ const fewAddresses = 3
 
 // canaryRules checks the canary against the addresses that record sets rest on.
 func (b *builder) canaryRules(it *item) {
-	probed, own := map[string]bool{}, map[string]bool{}
+	if it.shape == absent {
+		b.adviseCanary()
+		return
+	}
+	own := map[string]bool{}
 	for _, spec := range b.cfg.Records {
 		own[spec.Key.Name.Unrooted()] = true
 		for _, a := range spec.Answers {
-			probed[a.Probe] = true
 			own[a.Probe], own[a.Value] = true, true
 		}
-	}
-	if it.shape == absent {
-		b.adviseCanary(probed)
 	}
 	for i, target := range b.cfg.Canary.Targets {
 		if at := b.canaries[i]; own[target.Address] {
@@ -99,13 +99,19 @@ func (b *builder) canaryRules(it *item) {
 }
 
 // adviseCanary warns where nothing tells an outage of this node from one of its
-// targets. On loopback there is no network that could fail.
-func (b *builder) adviseCanary(probed map[string]bool) {
-	beyond := false
-	for address := range probed {
-		beyond = beyond || !isLoopback(joinHostPort(address, "0"))
+// targets: they are few, and on loopback there is no network that could fail.
+func (b *builder) adviseCanary() {
+	probed, beyond := map[string]bool{}, false
+	for _, spec := range b.cfg.Records {
+		for _, a := range spec.Answers {
+			probed[a.Probe] = true
+			beyond = beyond || !isLoopback(joinHostPort(a.Probe, "0"))
+		}
+		if len(probed) >= fewAddresses {
+			return
+		}
 	}
-	if beyond && len(probed) < fewAddresses {
+	if beyond {
 		b.warn(Position{File: b.file}, "canary", fmt.Sprintf("missing, with fewer than %d addresses: when this node loses its own network, they all look down", fewAddresses),
 			"name something beyond your uplink that answers always: canary: {targets: [{tcp: ADDR:PORT}]}")
 	}

@@ -216,9 +216,9 @@ func (d *Daemon) results(results []check.Result) {
 
 // jobs lists what has to be probed.
 func (d *Daemon) jobs() []schedule.Job {
-	var jobs []schedule.Job
-	holds := d.engine.Holds()
-	for _, t := range d.engine.Targets() {
+	targets, holds := d.engine.Targets(), d.engine.Holds()
+	jobs := make([]schedule.Job, 0, len(targets))
+	for _, t := range targets {
 		jobs = append(jobs, schedule.Job{Spec: d.config.Checks[t.Check], Target: t, NotBefore: holds[t]})
 	}
 	return jobs

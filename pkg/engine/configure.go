@@ -131,8 +131,10 @@ func (e *Engine) Targets() []check.Target { return e.TargetsIn(nil) }
 // TargetsIn lists what the record sets of the zones rest on, sorted by id; of
 // none, of all.
 func (e *Engine) TargetsIn(zones []record.Name) []check.Target {
-	var targets []check.Target
-	for _, id := range slices.Sorted(maps.Keys(e.targets)) {
+	ids := slices.AppendSeq(make([]string, 0, len(e.targets)), maps.Keys(e.targets))
+	slices.Sort(ids)
+	targets := make([]check.Target, 0, len(ids))
+	for _, id := range ids {
 		if t := e.targets[id]; t.restsIn(zones) {
 			targets = append(targets, t.id)
 		}
