@@ -148,6 +148,9 @@ func consistent(t *testing.T, s control.Status) {
 			t.Errorf("answer %s is %s, live are %v, paused are %v", answer.Value, answer.State, r.Live, r.Paused)
 		}
 		i := slices.IndexFunc(s.Targets, func(target control.Target) bool { return target.Address == answer.Value })
+		if s.Targets[i].Verdict == "unknown" {
+			continue // not judged yet, or silent for three intervals, which a busy machine can be; what was known of it still counts
+		}
 		if up := s.Targets[i].Verdict == "up"; up != answer.Usable {
 			t.Errorf("answer %s is usable: %v, its target is %s", answer.Value, answer.Usable, s.Targets[i].Verdict)
 		}
