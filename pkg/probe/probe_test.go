@@ -168,14 +168,15 @@ type server struct {
 // listen, which is why others with SO_REUSEADDR may (socket(7)).
 func reserve(t *testing.T, hosts ...string) uint16 {
 	t.Helper()
-	var err error
+	var failed error
 	for range 100 {
-		port := 0
-		if port, err = tryReserve(t, hosts); err == nil {
+		port, err := tryReserve(t, hosts)
+		if err == nil {
 			return uint16(port)
 		}
+		failed = err
 	}
-	t.Fatalf("find a port that is free at %s: %v", hosts, err)
+	t.Fatalf("find a port that is free at %s: %v", hosts, failed)
 	return 0
 }
 

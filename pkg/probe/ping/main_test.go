@@ -12,7 +12,7 @@ import (
 )
 
 // patience is how long a test waits for what must happen.
-const patience = 10 * time.Second
+const patience = 30 * time.Second
 
 // insideVariable names the test that runs in a network namespace of its own.
 const insideVariable = "SIDESTEP_PING_TEST_INSIDE"
