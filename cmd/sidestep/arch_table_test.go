@@ -71,7 +71,7 @@ var rooms = map[string]allowed{
 			"store reconcile observe control config",
 		mods: "github.com/coreos/go-systemd/v22/daemon golang.org/x/sys/unix",
 	},
-	"pkg/lab": {},
+	"pkg/lab": {mods: "golang.org/x/sys/unix"},
 	"pkg/cli": {
 		own:  "record check config control daemon lab observe provider",
 		mods: "github.com/rs/zerolog github.com/spf13/cobra github.com/spf13/pflag",

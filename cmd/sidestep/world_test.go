@@ -115,18 +115,14 @@ func shortDir(t *testing.T) string {
 
 func (w *world) startBackends(n int) {
 	w.t.Helper()
-	addrs, err := lab.FreeAddrs(n)
+	list, err := startLab(n)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	for i, addr := range addrs {
-		b := lab.NewBackend(fmt.Sprintf("b%d", i+1), addr)
-		if err := b.Start(); err != nil {
-			w.t.Fatal(err)
-		}
+	for _, b := range list {
 		w.t.Cleanup(func() { _ = b.Close() })
-		w.backends = append(w.backends, b)
 	}
+	w.backends = list
 }
 
 func ip(b *lab.Backend) string {

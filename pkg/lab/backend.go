@@ -2,11 +2,13 @@ package lab
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log"
 	"net"
 	"net/http"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -27,6 +29,7 @@ type Backend struct {
 	mu      sync.Mutex // guards what follows
 	mode    Mode
 	started bool
+	held    *os.File      // keeps the address from Start to Close
 	changed chan struct{} // closed when the mode changes, which frees what hangs
 	server  *http.Server  // nil while nothing listens
 	ended   chan struct{} // closed when the server's loop is over
@@ -59,16 +62,24 @@ func (b *Backend) Mode() Mode {
 func (b *Backend) Requests() int64 { return b.requests.Load() }
 
 // Start listens and serves until Close. When it returns, connections are taken.
+// A mode in which the backend does not listen keeps the address for it.
 func (b *Backend) Start() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.started {
 		return fmt.Errorf("start backend %s: it runs already on %s", b.name, b.addr)
 	}
-	if err := b.open(); err != nil {
-		return fmt.Errorf("start backend %s: %w", b.name, err)
+	held, addr, err := hold(b.addr)
+	if err != nil {
+		return fmt.Errorf("start backend %s on %s: %w", b.name, b.addr, err)
 	}
-	b.started, b.mode = true, OK
+	was := b.addr
+	b.addr = addr
+	if err := b.open(); err != nil {
+		b.addr = was
+		return fmt.Errorf("start backend %s: %w", b.name, errors.Join(err, held.Close()))
+	}
+	b.started, b.mode, b.held = true, OK, held
 	return nil
 }
 
@@ -91,8 +102,8 @@ func (b *Backend) Break(mode Mode) error {
 	return nil
 }
 
-// Mend makes the backend answer again. It fails when another program has taken
-// the address meanwhile.
+// Mend makes the backend answer again. It fails when another program listens on
+// the very address meanwhile.
 func (b *Backend) Mend() error { return b.Break(OK) }
 
 // Close ends the backend: its listener, connections and loop. It may be started
@@ -102,7 +113,12 @@ func (b *Backend) Close() error {
 	defer b.mu.Unlock()
 	b.started = false
 	b.set(OK)
-	if err := b.shut(); err != nil {
+	err := b.shut()
+	if b.held != nil {
+		err = errors.Join(err, b.held.Close())
+		b.held = nil
+	}
+	if err != nil {
 		return fmt.Errorf("close backend %s: %w", b.name, err)
 	}
 	return nil
@@ -128,13 +144,12 @@ func (b *Backend) set(mode Mode) {
 	b.changed = make(chan struct{})
 }
 
-// open starts to listen and serve; a free port that the kernel chose is kept.
+// open starts to listen and serve.
 func (b *Backend) open() error {
 	listener, err := net.Listen("tcp", b.addr)
 	if err != nil {
 		return err
 	}
-	b.addr = listener.Addr().String()
 	server := &http.Server{
 		Handler:           http.HandlerFunc(b.serve),
 		ReadHeaderTimeout: headerTimeout,

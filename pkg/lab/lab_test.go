@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+	"golang.org/x/sys/unix"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -185,6 +186,36 @@ func TestMendTellsThatTheAddressIsTaken(t *testing.T) {
 	other.Close()
 	if err := b.Mend(); err != nil {
 		t.Error(err)
+	}
+}
+
+// An address that refuses connections is still the backend's: nobody who asks
+// for any free port gets it. A socket without SO_REUSEADDR is in their place.
+func TestRefusingKeepsTheAddress(t *testing.T) {
+	b := start(t, "b1", "127.0.0.1:0")
+	if err := b.Break(Refuse); err != nil {
+		t.Fatal(err)
+	}
+	plain := net.ListenConfig{Control: func(_, _ string, conn syscall.RawConn) error {
+		var failed error
+		err := conn.Control(func(fd uintptr) { failed = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_REUSEADDR, 0) })
+		return errors.Join(err, failed)
+	}}
+	listen := func() error {
+		listener, err := plain.Listen(t.Context(), "tcp", b.Addr())
+		if err == nil {
+			err = listener.Close()
+		}
+		return err
+	}
+	if err := listen(); !errors.Is(err, syscall.EADDRINUSE) {
+		t.Errorf("while it refuses: error %v, want address in use", err)
+	}
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := listen(); err != nil {
+		t.Errorf("after Close: %v", err)
 	}
 }
 
