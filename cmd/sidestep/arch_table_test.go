@@ -43,7 +43,7 @@ var rooms = map[string]allowed{
 	"pkg/override": {std: values},
 	"pkg/steer":    {own: "record", std: values},
 	"pkg/plan":     {own: "record steer", std: values},
-	"pkg/engine":   {own: "record check health override steer plan", std: values},
+	"pkg/engine":   {own: "record check health override scenario steer plan", std: values},
 
 	// edges
 	"pkg/probe":                 {own: "check resolve probe/ping", mods: "golang.org/x/net/http/httpguts golang.org/x/net/http2 golang.org/x/sys/unix"},

@@ -181,6 +181,10 @@ func writeState(w io.Writer, e *engine.Engine, kept map[string]engine.TargetStat
 	out.value(rest.Plans)
 	out.text(`,"lost":`)
 	out.value(rest.Lost)
+	if len(rest.Sites) > 0 {
+		out.text(`,"sites":`)
+		out.value(rest.Sites)
+	}
 	if len(rest.Overrides) > 0 {
 		out.text(`,"overrides":`)
 		out.value(rest.Overrides)

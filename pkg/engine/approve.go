@@ -18,9 +18,9 @@ func (e *Engine) approve(ev Approve) {
 		err = e.approvePlan(ev)
 	case ev.Target == "all":
 		e.approveAll()
-	case e.approveName(ev.Target), e.approveAddress(ev.Target):
+	case e.approveName(ev.Target), e.approveAddress(ev.Target), e.approveSite(ev.Target):
 	default:
-		err = fmt.Errorf("approve %q: it is no record set, no value that somebody else paused, and no address with a disabled target", ev.Target)
+		err = fmt.Errorf("approve %q: it is no record set, no site, no value that somebody else paused, and no address with a disabled target", ev.Target)
 	}
 	if err != nil {
 		e.effects.Err = err
@@ -74,7 +74,7 @@ func (e *Engine) approveName(target string) bool {
 		}
 	}
 	if len(matched) > 0 {
-		e.effects.Idle = idle(name, matched)
+		e.effects.Idle = e.idle(name, matched)
 	}
 	for _, s := range matched {
 		s.adopted = true
@@ -90,10 +90,10 @@ func (e *Engine) approveName(target string) bool {
 
 // idle says that nothing at a name waits for a yes, and what becomes of it; it
 // is empty where something waits, or may wait because not all is judged yet.
-func idle(name record.Name, sets []*set) string {
+func (e *Engine) idle(name record.Name, sets []*set) string {
 	kept := false
 	for _, s := range sets {
-		if s.waits() {
+		if e.waits(s) {
 			return ""
 		}
 		kept = kept || s.spec.AskFirst && !s.adopted
@@ -106,13 +106,13 @@ func idle(name record.Name, sets []*set) string {
 
 // waits reports whether anything of the record set waits for a person, as far
 // as that is known.
-func (s *set) waits() bool {
+func (e *Engine) waits(s *set) bool {
 	_, claimed := s.zone.seen.Owners[s.spec.Key.Name]
 	p, planned := s.zone.plan.Find(s.spec.Key)
 	switch {
 	case claimed && !s.owned:
 		return true
-	case !planned || !s.judgedAll():
+	case !planned || !e.judgedAll(s):
 		return s.spec.AskFirst && !s.adopted || s.spec.Failback.Manual
 	}
 	return p.Wanted.Waiting != "" && !s.failback || s.zone.plan.Stopped(plan.GuardAdopt, s.spec.Key)

@@ -132,7 +132,7 @@ func (e *Engine) takeBack() {
 		t.health = e.believed(t)
 		t.sight = nil
 		e.rest(t, before, e.now.Boot)
-		e.outdate(t.sets...)
+		e.touch(t)
 	}
 }
 
@@ -190,7 +190,7 @@ func (e *Engine) fall(t *target) {
 	if change != nil {
 		e.turned(t, *change)
 	}
-	e.outdate(t.sets...)
+	e.touch(t)
 }
 
 // canaryFell takes a round with too few answers. Before the canary has ever

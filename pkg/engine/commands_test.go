@@ -27,7 +27,11 @@ import (
 //	check web interval=10s fall=3 rise=2 cooldown=30s/2/2m causes=auth:disable,local:fail
 //	set www A policy=priority check=web answers=192.0.2.1,192.0.2.2 max_live=1 min_live=1
 //	    on_all_down=fallback fallback=192.0.2.9 failback=manual hold=5m ttl=60s adopt=ask
+//	    # an answer may say more: 192.0.2.1|PROBE+site:dc1+when:dc1-usable+standby
 //	unset www A
+//	site dc1 wan=ping:203.0.113.1;203.0.113.2/any access=web:203.0.113.10 maintenance=reason return=approve/30m
+//	    # return=fresh:CHECK/30m; a signal's need is any when it is not said
+//	scenario dc1-usable dc1.wan dc1.access !dc1.maintenance | dc1.lan
 //
 // What the world does:
 //
@@ -65,6 +69,10 @@ func (w *world) do(command string) error {
 		return w.doCheck(words, named)
 	case "set":
 		return w.doSet(words, named)
+	case "site":
+		return w.doSite(words, named)
+	case "scenario":
+		w.doScenario(words)
 	case "unset":
 		w.config.Sets = slices.DeleteFunc(slices.Clone(w.config.Sets), func(s *steer.Spec) bool { return s.Key == keyOf(words) })
 	case "zone":
@@ -277,13 +285,9 @@ func (w *world) doSet(words []string, named map[string]string) error {
 		spec.OnAllDown = steer.Keep
 	}
 	for _, text := range r.list("answers") {
-		text, probe, found := strings.Cut(text, "|")
-		value, err := record.ParseValue(spec.Key.Type, text)
+		answer, err := parseAnswer(spec.Key.Type, text)
 		r.note(err)
-		if !found {
-			probe = value
-		}
-		spec.Answers = append(spec.Answers, steer.Answer{Value: value, Probe: probe})
+		spec.Answers = append(spec.Answers, answer)
 	}
 	for _, text := range r.list("fallback") {
 		value, err := record.ParseValue(spec.Key.Type, text)

@@ -22,7 +22,7 @@ func (e *Engine) configure(config Config) {
 		z := &zone{name: name, look: e.now.Boot}
 		if before, found := old.zones[name]; found {
 			*z = *before
-			z.sets, z.steered = nil, nil
+			z.sets, z.steered, z.hangs = nil, nil, nil
 		}
 		z.dirty = true
 		e.zones[name] = z
@@ -30,6 +30,7 @@ func (e *Engine) configure(config Config) {
 	for _, spec := range config.Sets {
 		e.addSet(spec, old.targets)
 	}
+	e.addScenes(&old)
 	e.canary.waiting, e.skew.at = nil, nil
 	for _, id := range slices.Sorted(maps.Keys(e.targets)) {
 		t := e.targets[id]
@@ -129,13 +130,14 @@ func (e *Engine) set(key record.Key) *set {
 func (e *Engine) Targets() []check.Target { return e.TargetsIn(nil) }
 
 // TargetsIn lists what the record sets of the zones rest on, sorted by id; of
-// none, of all.
+// none, everything.
 func (e *Engine) TargetsIn(zones []record.Name) []check.Target {
+	watched := e.watched(zones)
 	ids := slices.AppendSeq(make([]string, 0, len(e.targets)), maps.Keys(e.targets))
 	slices.Sort(ids)
 	targets := make([]check.Target, 0, len(ids))
 	for _, id := range ids {
-		if t := e.targets[id]; t.restsIn(zones) {
+		if t := e.targets[id]; len(zones) == 0 || t.restsIn(zones) || watched[t] {
 			targets = append(targets, t.id)
 		}
 	}

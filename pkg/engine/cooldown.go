@@ -180,7 +180,7 @@ func (e *Engine) enable(address string) bool {
 			t.cool.Cooldown = health.Cooldown{}
 		}
 		e.noteHold(t)
-		e.outdate(t.sets...)
+		e.touch(t)
 		found = true
 	}
 	return found

@@ -44,6 +44,13 @@
 // way (see Tally), so that people can tell the target's faults from ours. No
 // decision rests on these counts, and they end with the process.
 //
+// Sites and scenarios are a net of gates over the verdicts (pkg/scenario), of
+// which a verdict that turns moves what rests on it and no more. An answer is
+// usable when its targets are up, its scenario holds, its site is not in
+// maintenance, and its site does not wait: after a long outage of any answer
+// there, for a person's yes, or for a check to pass that proves current data.
+// Outages and waits survive a restart.
+//
 // How a zone comes to be written: a result turns a verdict, the verdict makes
 // an answer usable or unusable, pkg/steer decides the wanted set anew, and
 // pkg/plan finds that the zone, as it was listed last, differs. That opens the

@@ -20,6 +20,7 @@ type Engine struct {
 	zones   map[record.Name]*zone
 	lost    bool // overrides may have been lost with a corrupt state
 
+	scenes scenes
 	canary canary
 	skew   skew
 	words  []*word // operators' overrides, those first that go before the others; replaced and never changed
@@ -47,6 +48,9 @@ type target struct {
 	forced *word         // says what its verdict counts as; nil is what the probes see
 	cool   *cooldown     // of its pauses; nil when there is nothing to remember
 	sight  *sight        // how far the canary bears health out; nil is all of it
+	node   int           // of its verdict in Engine.scenes; -1 when no scenario or signal asks for it
+	home   []*site       // with answers that rest on it: its outages are theirs
+	proves []*site       // that wait for it to pass after a long outage
 	before *health.State // as it was before the latest failures in a row that a wrong clock would explain; nil when the latest was none
 }
 
@@ -59,6 +63,7 @@ type set struct {
 	spec     *steer.Spec
 	zone     *zone
 	targets  [][]*target    // by position of the answer, see steer.Spec.At: all must be up
+	sites    []*site        // by position of the answer; nil where it stands nowhere
 	judged   []steer.Judged // by position of the answer; replaced and never changed, since Work points to it
 	stale    bool           // is in Engine.stale
 	starved  bool           // no answer is usable
@@ -83,6 +88,7 @@ type zone struct {
 	err      string
 	sets     []*set
 	steered  []*steer.Spec  // of sets
+	hangs    map[int]bool   // the nodes of Engine.scenes that its sets are decided by
 	dirty    bool           // something changed since it was planned last
 	turned   bool           // so have verdicts, for which a large zone waits a little
 	planned  time.Duration  // boot time at which it was planned last
@@ -194,7 +200,10 @@ func (e *Engine) observe(t *target, r check.Result) {
 		e.effects.Hasten = append(e.effects.Hasten, Hasten{t.id, r.Start + t.spec.FastInter})
 	}
 	if change != nil || waited != t.waits() || state.Phase != before.Phase || state.Cause != before.Cause {
-		e.outdate(t.sets...)
+		e.touch(t)
+	}
+	if len(t.proves) > 0 {
+		e.prove(t)
 	}
 }
 
@@ -227,6 +236,7 @@ func (e *Engine) turned(t *target, change health.Change) {
 		Kind: "verdict", Target: t.id.ID(), Address: t.id.Address,
 		From: change.From, To: change.To, Phase: change.Phase, Cause: change.Cause, Detail: change.Detail,
 	})
+	e.countOutage(t, change.To)
 }
 
 // outdate notes sets that have to be judged anew.

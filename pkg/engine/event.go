@@ -8,6 +8,7 @@ import (
 	"sidestep/pkg/override"
 	"sidestep/pkg/plan"
 	"sidestep/pkg/record"
+	"sidestep/pkg/scenario"
 	"sidestep/pkg/steer"
 )
 
@@ -61,7 +62,7 @@ type Canary struct {
 }
 
 // Approve is a person's yes to what waits for one. Target is a record set's
-// name, an address, a zone, or "all".
+// name, an address, a site, a zone, or "all".
 type Approve struct {
 	Target string
 	Plan   string // the checksum of a plan that max_changes stopped; with a zone only
@@ -120,7 +121,7 @@ type Hasten struct {
 // Entry is one line of the journal. Target is a target's id, a record set or a
 // zone.
 type Entry struct {
-	Kind    string         `json:"-"` // of the line: "verdict", "plan" (drift), "guard" (a refusal, its end where it is the canary's or the clock's, a person's yes), "override" (it is set, begins, ends, is cleared, loses its effect, or is still there)
+	Kind    string         `json:"-"` // of the line: "verdict", "plan" (drift), "site" (its state, and what it waits for), "guard" (a refusal, its end where it is the canary's or the clock's, a person's yes), "override" (it is set, begins, ends, is cleared, loses its effect, or is still there)
 	Target  string         `json:"target,omitempty"`
 	Address string         `json:"address,omitempty"`
 	From    health.Verdict `json:"from,omitempty"`
@@ -157,11 +158,14 @@ func (w Work) Plan(zone plan.Zone) plan.Plan {
 }
 
 // Config is the definition that the engine decides by. It is read-only once
-// made; what it names it also has: the zone of a set, the checks of its answers.
+// made; what it names it also has: the zone of a set, the checks, sites and
+// scenarios of its answers.
 type Config struct {
 	Zones      []record.Name
 	Checks     map[string]*check.Spec // by name
 	Sets       []*steer.Spec          // each key once, in any order
+	Sites      []scenario.Site        // each name once, in any order
+	Scenarios  []scenario.Scenario    // each name once, in any order; no rings
 	Debounce   time.Duration
 	Pace       time.Duration // probes follow each other at this pace where it is shorter than their interval; 0 at the interval
 	Every      time.Duration // how often each zone is listed although nothing happened; 0 never

@@ -23,7 +23,7 @@ func (th thing) shown() string { return strings.TrimSuffix(th.text, ".") }
 // thing finds what a text means. With a kind it is one that the kind can be
 // about, if there is one.
 func (e *Engine) thing(kind override.Kind, text string) (thing, error) {
-	finders := []func(string) (thing, bool){e.findAll, e.findSite, e.findTarget, e.findSet, e.findAddress, e.findZone}
+	finders := []func(string) (thing, bool){e.findAll, e.findSite, e.findScenario, e.findTarget, e.findSet, e.findAddress, e.findZone}
 	if kind == override.Freeze {
 		finders = []func(string) (thing, bool){e.findAll, e.findZone, e.findSet, e.findSite, e.findTarget, e.findAddress}
 	}
@@ -55,7 +55,11 @@ func (e *Engine) findAll(text string) (thing, bool) {
 
 func (e *Engine) findSite(text string) (thing, bool) {
 	th := thing{override.Site, text}
-	return th, text != "" && slices.ContainsFunc(e.sets, func(s *set) bool { return s.reachedAnywhere(th) })
+	return th, e.site(text) != nil || text != "" && slices.ContainsFunc(e.sets, func(s *set) bool { return s.reachedAnywhere(th) })
+}
+
+func (e *Engine) findScenario(text string) (thing, bool) {
+	return thing{override.Scenario, text}, e.scenes.specs[text] != nil
 }
 
 func (e *Engine) findTarget(text string) (thing, bool) {

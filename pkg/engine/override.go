@@ -142,6 +142,7 @@ func (e *Engine) obey() {
 		}
 	}
 	e.forceTargets()
+	e.forceScenes()
 	e.outdate(e.sets...)
 	for _, z := range e.zones {
 		z.dirty, z.froze = true, len(e.frozenSets(z)) > 0

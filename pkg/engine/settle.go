@@ -17,11 +17,12 @@ import (
 // zone, and when time alone will change something next.
 func (e *Engine) settle() {
 	e.turnWords()
+	e.settleScenes()
 	for _, s := range e.stale {
 		s.stale = false
 		e.judge(s)
 		e.starve(s)
-		if !s.ready && s.judgedAll() {
+		if !s.ready && e.judgedAll(s) {
 			s.beReady()
 		}
 	}
@@ -79,14 +80,20 @@ func (e *Engine) judge(s *set) {
 	s.judged = judged
 }
 
-// judgeAnswer is whether an answer is usable, and why: an operator's word goes
-// before the probes.
+// judgeAnswer is whether an answer is usable, and why. An operator's word and the
+// maintenance of a site go before the probes, and what takes out before what puts
+// in.
 func (e *Engine) judgeAnswer(s *set, i int) (steer.Usable, string) {
-	if w := e.rule(s, i); w != nil {
+	w, maintenance := e.rule(s, i), e.maintained(s, i)
+	switch {
+	case maintenance != "" && (w == nil || !w.Kind.Out()):
+		return steer.No, maintenance
+	case w != nil:
 		_, probes := usable(s.targets[i], (*target).observed)
 		return ruled(w, s.spec.At(i), probes)
 	}
-	return usable(s.targets[i], (*target).verdict)
+	usable, why := usable(s.targets[i], (*target).verdict)
+	return e.admit(s, i, usable, why)
 }
 
 func (s *set) hasUsable() bool {
@@ -106,14 +113,15 @@ func (s *set) since(i int, usable steer.Usable, now time.Duration) time.Duration
 	return now
 }
 
-// judgedAll reports whether every target of the record set was judged.
-func (s *set) judgedAll() bool {
+// judgedAll reports whether every target of the record set was judged, and its
+// scenarios are known to hold or not.
+func (e *Engine) judgedAll(s *set) bool {
 	for _, needs := range s.targets {
 		if slices.ContainsFunc(needs, func(t *target) bool { return t.health.Is() == health.Unknown }) {
 			return false
 		}
 	}
-	return true
+	return !slices.ContainsFunc(s.spec.Whens(), func(when string) bool { return e.holds(when) == steer.NotKnown })
 }
 
 // usable adds the verdicts of an answer's targets up: one that is down makes
@@ -131,6 +139,9 @@ func usable(needs []*target, verdict func(*target) health.Verdict) (steer.Usable
 		}
 	}
 	why := ids(needs) + " up"
+	if len(needs) == 0 {
+		why = "not probed"
+	}
 	if known == steer.NotKnown {
 		why = ids(needs) + " not judged yet"
 	}
@@ -305,6 +316,9 @@ func (e *Engine) input(s *set, override map[string]bool) steer.Input {
 	in := steer.Input{
 		Spec: s.spec, Judged: s.judged, Now: e.now.Boot, Failback: s.failback,
 		Resume: s.resume, Lost: e.lost && !override[plan.GuardState],
+	}
+	if when := s.spec.DR.When; when != "" {
+		in.Disaster = e.holds(when)
 	}
 	if override[plan.GuardHeld] {
 		in.Resume = s.spec.Values()

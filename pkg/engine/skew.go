@@ -83,7 +83,7 @@ func (e *Engine) turnClock() {
 		for _, t := range e.targets {
 			if t.before != nil && t.health.Is() == t.before.Is() {
 				t.health, t.sight = *t.before, nil
-				e.outdate(t.sets...)
+				e.touch(t)
 			}
 		}
 	}

@@ -19,6 +19,7 @@ type State struct {
 	Targets map[string]TargetState `json:"targets"`         // by target id
 	Sets    []SetState             `json:"sets"`            // sorted by key
 	Plans   map[record.Name]string `json:"plans,omitempty"` // by zone: checksum of a plan that max_changes lets through
+	Sites   map[string]SiteState   `json:"sites,omitempty"` // by name: those with an outage or a wait
 	Lost    bool                   `json:"lost,omitempty"`  // nothing is resumed before a person approves all
 
 	Overrides []override.Override `json:"overrides,omitempty"`
@@ -100,7 +101,7 @@ func (e *Engine) SetStates() iter.Seq[SetState] {
 
 // RestState gives the State without its targets and sets.
 func (e *Engine) RestState() State {
-	rest := State{Plans: map[record.Name]string{}, Lost: e.lost}
+	rest := State{Plans: map[record.Name]string{}, Sites: e.siteStates(), Lost: e.lost}
 	for name, z := range e.zones {
 		if z.approved != "" {
 			rest.Plans[name] = z.approved
@@ -157,6 +158,7 @@ func (e *Engine) Restore(state State, verdicts, holds bool) {
 			e.restoreTarget(id, old)
 		}
 	}
+	e.restoreSites(state.Sites, holds)
 	for _, old := range state.Sets {
 		if s := e.set(old.Key); s != nil {
 			e.restoreSet(s, old, holds)
@@ -166,6 +168,7 @@ func (e *Engine) Restore(state State, verdicts, holds bool) {
 		z.approved, z.dirty = state.Plans[name], true
 	}
 	e.restoreWords(state.Overrides)
+	e.settleScenes()
 }
 
 func (e *Engine) restoreTarget(id string, old TargetState) {
@@ -179,6 +182,7 @@ func (e *Engine) restoreTarget(id string, old TargetState) {
 		Phase: old.Phase, Cause: old.Cause, Judged: e.now.Boot, Disabled: old.Disabled,
 	}
 	e.restoreCooldown(t, old.Cooldown)
+	e.touch(t)
 }
 
 func (e *Engine) restoreSet(s *set, old SetState, holds bool) {

@@ -16,14 +16,16 @@ import (
 // View is the engine's state for people: a copy, sorted, that the engine does
 // not change any more.
 type View struct {
-	Targets []TargetView
-	Sets    []SetView
-	Zones   []ZoneView
-	Lost    bool        // nothing is resumed before a person approves all
-	Canary  *CanaryView // nil without one
-	Blind   string      // why this node does not see the world; empty when it does
-	Words   []OverrideView
-	Clock   string // what speaks against this machine's clock; empty when nothing does
+	Targets   []TargetView
+	Sets      []SetView
+	Zones     []ZoneView
+	Sites     []SiteView     // sorted by name
+	Scenarios []ScenarioView // in the order of the config
+	Lost      bool           // nothing is resumed before a person approves all
+	Canary    *CanaryView    // nil without one
+	Blind     string         // why this node does not see the world; empty when it does
+	Words     []OverrideView
+	Clock     string // what speaks against this machine's clock; empty when nothing does
 }
 
 // TargetView is one target. Verdict is what the probes add up to; Shown is
@@ -68,7 +70,10 @@ type ZoneView struct {
 // where a debounce window is open.
 func (e *Engine) View(now Now) View {
 	e.now = now
-	v := View{Lost: e.lost, Canary: e.canaryView(), Blind: e.blindness(), Clock: e.clockDoubt(), Words: e.overrideViews()}
+	v := View{
+		Lost: e.lost, Canary: e.canaryView(), Blind: e.blindness(), Clock: e.clockDoubt(),
+		Words: e.overrideViews(), Sites: e.siteViews(), Scenarios: e.scenarioViews(),
+	}
 	for _, name := range e.config.Zones {
 		z := e.zones[name]
 		e.refresh(z)
@@ -151,9 +156,10 @@ func (e *Engine) Undecided(zones []record.Name) []check.Target {
 	if e.isBlind() {
 		return nil
 	}
+	watched := e.watched(zones)
 	for _, id := range slices.Sorted(maps.Keys(e.targets)) {
 		t := e.targets[id]
-		if t.health.Is() == health.Unknown && t.restsIn(zones) {
+		if t.health.Is() == health.Unknown && (t.restsIn(zones) || watched[t]) {
 			list = append(list, t.id)
 		}
 	}

@@ -293,6 +293,7 @@ func (w *world) view() {
 			w.printf("    %s %s", value, s.Plan.Wanted.Why(value))
 		}
 	}
+	w.viewScenes(v)
 	for _, z := range v.Zones {
 		if z.Err != "" {
 			w.printf("  zone %s error %s", z.Name, z.Err)

@@ -164,6 +164,9 @@ func (n *Net) Find(text string) int {
 	return -1
 }
 
+// Len is how many nodes there are: their numbers are below it.
+func (n *Net) Len() int { return len(n.nodes) }
+
 // Value is what a node is worth since the last Settle; Unknown for one that is
 // not there.
 func (n *Net) Value(at int) Truth {

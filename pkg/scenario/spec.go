@@ -51,6 +51,15 @@ type Scenario struct {
 	Any  []Group // at least one
 }
 
+// Terms lists the terms of all groups, as they are written.
+func (s Scenario) Terms() []Term {
+	var terms []Term
+	for _, group := range s.Any {
+		terms = append(terms, group...)
+	}
+	return terms
+}
+
 // Group holds when all of its terms do, of which it has at least one.
 type Group []Term
 

@@ -107,6 +107,22 @@ func position(answers []Answer, value string) int {
 	return slices.IndexFunc(answers, func(a Answer) bool { return a.Value == value })
 }
 
+// Whens lists the scenarios that the record set is decided by, each once: those
+// of its answers, in their order, then that of disasters.
+func (s *Spec) Whens() []string {
+	var whens []string
+	add := func(when string) {
+		if when != "" && !slices.Contains(whens, when) {
+			whens = append(whens, when)
+		}
+	}
+	for _, a := range s.Answers {
+		add(a.When)
+	}
+	add(s.DR.When)
+	return whens
+}
+
 // RestsOn reports whether a check of an address bears on the record set.
 func (s *Spec) RestsOn(check, address string) bool {
 	if !slices.Contains(s.Checks, check) {
