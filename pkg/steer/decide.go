@@ -58,7 +58,7 @@ func Decide(in Input, seen record.Set) Wanted {
 }
 
 func decide(in Input, seen record.Set, stepOver bool) Wanted {
-	d := decision{in: in, wanted: Wanted{Spec: in.Spec}}
+	d := decision{in: in, wanted: Wanted{Spec: in.Spec, judged: in.Judged}}
 	d.look(seen)
 	if stepOver {
 		d.stepOver()
@@ -67,9 +67,11 @@ func decide(in Input, seen record.Set, stepOver bool) Wanted {
 	case d.pin():
 	case d.tiers():
 		d.wanted.Reason = d.reason()
+		d.noteRest()
 		d.keepMinLive()
 	default:
 		d.allDown()
+		d.noteRest()
 		d.keepMinLive()
 	}
 	if in.Spec.Key.Type.Single() {
@@ -84,14 +86,14 @@ type decision struct {
 	places  []place // of the answers, of those for disasters, of the fallback list
 	wanted  Wanted
 	active  tier // from which the set answers
+	unsure  bool // answers for a disaster stay, since it is not known whether it is over
 	waiting bool // an answer of a better tier waits for its failback
 }
 
-// place is one value that the config names, and what becomes of it.
+// place is what becomes of one value that the config names. There are very many
+// of them, so it is small and holds no pointer.
 type place struct {
-	value   string
-	why     string // what is known of it
-	note    note   // why that does not settle what becomes of it
+	note    note // why what is known of it does not settle what becomes of it
 	usable  Usable
 	tier    tier
 	isLive  bool // in the zone now
@@ -105,28 +107,26 @@ type place struct {
 func (d *decision) look(seen record.Set) {
 	spec := d.in.Spec
 	d.places = make([]place, 0, spec.Len()+len(spec.Fallback))
-	for i, a := range spec.Answers {
-		p := place{value: a.Value, why: d.in.Judged[i].Why, usable: d.in.Judged[i].Usable, tier: tierOf(a.Mode), standby: a.Mode == Standby}
-		d.places = append(d.places, d.find(p, seen))
+	for i := range spec.Answers {
+		a := &spec.Answers[i]
+		d.add(a.Value, place{usable: d.in.Judged[i].Usable, tier: tierOf(a.Mode), standby: a.Mode == Standby}, seen)
 	}
-	for i, a := range spec.DR.Answers {
-		j := &d.in.Judged[len(spec.Answers)+i]
-		d.places = append(d.places, d.find(place{value: a.Value, why: j.Why, usable: j.Usable, tier: reserve}, seen))
+	for i := range spec.DR.Answers {
+		d.add(spec.DR.Answers[i].Value, place{usable: d.in.Judged[len(spec.Answers)+i].Usable, tier: reserve}, seen)
 	}
 	for _, value := range spec.Fallback {
-		p := place{value: value, why: "fallback", note: notNeeded, usable: No, tier: spare}
-		d.places = append(d.places, d.find(p, seen))
+		d.add(value, place{note: notNeeded, usable: No, tier: spare}, seen)
 	}
 }
 
-func (d *decision) find(p place, seen record.Set) place {
-	a, found := seen.Find(p.value)
+func (d *decision) add(value string, p place, seen record.Set) {
+	a, found := seen.Find(value)
 	p.isLive = found && a.Live
 	if found && !a.Live {
-		p.held = a.Held && !slices.Contains(d.in.Resume, p.value)
+		p.held = a.Held && !slices.Contains(d.in.Resume, value)
 		p.lost = d.in.Lost
 	}
-	return p
+	d.places = append(d.places, p)
 }
 
 // stepOver leaves those out that must not be resumed.
@@ -149,6 +149,7 @@ func (p *place) isUsable() bool    { return p.usable == Yes && !p.over }
 func (p *place) usableLive() bool  { return p.usable == Yes && p.isLive }
 func (p *place) unknown() bool     { return p.usable == NotKnown && p.isLive }
 func (p *place) workingLive() bool { return p.usable != No && p.isLive }
+func (p *place) notKnown() bool    { return p.usable == NotKnown && !p.over }
 func (p *place) isChosen() bool    { return p.chosen }
 
 func (d *decision) count(which func(*place) bool) int {
@@ -189,10 +190,13 @@ func (d *decision) chooseIn(t tier, which func(*place) bool) int {
 // of it; false when nobody did. A pin of which nothing may be resumed leaves the
 // set as it is.
 func (d *decision) pin() bool {
+	if len(d.in.Pin) == 0 {
+		return false
+	}
 	named, chosen := false, false
 	for i := range d.places {
 		p := &d.places[i]
-		if len(d.in.Pin) == 0 || !slices.Contains(d.in.Pin, p.value) {
+		if !slices.Contains(d.in.Pin, d.in.Spec.value(i)) {
 			continue
 		}
 		named = true

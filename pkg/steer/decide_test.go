@@ -11,22 +11,31 @@ import (
 	"sidestep/pkg/steer"
 )
 
-// situation makes a scene of words, one for each answer and then for each value
-// of the fallback list: Y usable, N not, ? not known; with l live, p paused,
-// h held, m missing. Answer n has the value 192.0.2.n, counted from 1.
+// situation makes a scene of words, one for each answer, for each of those for
+// disasters, and for each value of the fallback list: Y usable, N not, ? not
+// known; with l live, p paused, h held, m missing. A b before it stands for a
+// backup, s for standby, d for one for disasters, f for a fallback. Value n is
+// 192.0.2.n, counted from 1.
 func situation(spec steer.Spec, words string) scene {
 	spec.Key = record.Key{Zone: "example.com.", Name: "www.example.com.", Type: spec.Key.Type}
 	s := scene{in: steer.Input{Spec: &spec, Now: time.Hour}}
 	for i, word := range strings.Fields(words) {
 		value := "192.0.2." + strconv.Itoa(i+1)
-		switch word[0] {
-		case 'f':
-			spec.Fallback = append(spec.Fallback, value)
-		default:
-			spec.Answers = append(spec.Answers, steer.Answer{Value: value, Probe: value})
+		if word[0] != 'f' {
+			mode, found := map[byte]steer.Mode{'b': steer.Backup, 's': steer.Standby, 'd': steer.Reserve}[word[0]]
+			list := &spec.Answers
+			if mode == steer.Reserve {
+				list = &spec.DR.Answers
+			}
+			if found {
+				word = word[1:]
+			}
+			*list = append(*list, steer.Answer{Value: value, Probe: value, Mode: mode, Weight: i})
 			s.in.Judged = append(s.in.Judged, steer.Judged{
 				Usable: map[byte]steer.Usable{'Y': steer.Yes, 'N': steer.No, '?': steer.NotKnown}[word[0]], Why: "seen",
 			})
+		} else {
+			spec.Fallback = append(spec.Fallback, value)
 		}
 		a := record.Answer{Value: value, Live: word[1] == 'l', Paused: word[1] == 'p', Held: word[1] == 'h'}
 		if word[1] != 'm' {

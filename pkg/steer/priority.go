@@ -38,14 +38,14 @@ func (d *decision) chooseLive(t tier) int {
 	return n
 }
 
-// worseLive reports whether a usable answer of a worse tier is live, which holds
-// a failback back. In a disaster nothing does.
+// worseLive reports whether an answer of a worse tier is live and not known to be
+// unusable, which holds a failback back. In a disaster nothing does.
 func (d *decision) worseLive(t tier) bool {
 	if t == reserve {
 		return false
 	}
 	for i := range d.places {
-		if p := &d.places[i]; p.tier > t && p.usableLive() {
+		if p := &d.places[i]; p.tier > t && p.workingLive() {
 			return true
 		}
 	}
@@ -123,7 +123,7 @@ func (d *decision) holdOne(i int) {
 	if d.in.Spec.Failback.Manual {
 		p.note = waitsApproval
 		if d.wanted.Waiting == "" {
-			d.wanted.Waiting = "failback to " + p.value
+			d.wanted.Waiting = "failback to " + d.in.Spec.value(i)
 		}
 		return
 	}

@@ -24,6 +24,14 @@ var rules = []rule{
 	{"what is not judged keeps its state", keepsNotKnown},
 	{"what must not be resumed is not", neverResumed},
 	{"all: every usable answer is answered with", allUsable},
+	{"a pin is exact", pinExact},
+	{"a backup comes in only when no other answer is usable", backupsLast},
+	{"an answer for disasters comes in only on its condition", reserveOnCondition},
+	{"in a disaster nothing else is answered with", disasterReplaces},
+	{"an answer for disasters stays only on its condition, or held, or in doubt", reserveLeaves},
+	{"no failback is waited for while nothing usable is live", heldOnlyForUsable},
+	{"a wanted set that was carried out leaves nothing to decide", settles},
+	{"what becomes unknown moves nothing", unknownMovesNothing},
 	{"priority: a usable live answer goes only for enough better ones", ranked},
 	{"priority: no more than max_live usable ones", bounded},
 	{"min_live answers stay live", minLive},
@@ -71,7 +79,7 @@ func partition(s scene, w steer.Wanted) string {
 
 func notEmpty(s scene, w steer.Wanted) string {
 	switch {
-	case w.Empty && (s.in.Spec.OnAllDown != steer.None || len(w.Live) > 0 || len(s.judged(steer.No)) < len(s.in.Judged)):
+	case w.Empty && (s.in.Spec.OnAllDown != steer.None || len(w.Live) > 0 || len(s.usable("", steer.Backup)) > 0 || s.doubtful("", steer.Backup)):
 		return "emptied without a word of the config, or before all were judged down"
 	case !w.Empty && len(w.Live) == 0 && slices.ContainsFunc(s.in.Spec.Values(), s.isLive):
 		return "emptied although a value is live"
@@ -80,12 +88,13 @@ func notEmpty(s scene, w steer.Wanted) string {
 }
 
 func keepsNotKnown(s scene, w steer.Wanted) string {
-	if s.in.Spec.Key.Type.Single() {
+	if s.in.Spec.Key.Type.Single() || w.Pinned {
 		return ""
 	}
 	for _, value := range s.judged(steer.NotKnown) {
 		wanted := slices.Contains(w.Live, value)
-		if s.isLive(value) && !wanted {
+		uncalled := strings.Contains(w.Why(value), "not needed") || strings.Contains(w.Why(value), "does not hold") || strings.Contains(w.Why(value), "replaced")
+		if s.isLive(value) && !wanted && !uncalled {
 			return value + " is taken out"
 		}
 		if !s.isLive(value) && wanted {
@@ -110,11 +119,11 @@ func neverResumed(s scene, w steer.Wanted) string {
 }
 
 func allUsable(s scene, w steer.Wanted) string {
-	if s.in.Spec.Policy != steer.All || s.in.Spec.Key.Type.Single() {
+	if s.in.Spec.Policy == steer.Priority || s.in.Spec.Key.Type.Single() || w.Pinned || s.disaster() != steer.No {
 		return ""
 	}
-	for _, value := range s.judged(steer.Yes) {
-		if !s.barred(value) && !slices.Contains(w.Live, value) {
+	for _, value := range s.usable("") {
+		if !slices.Contains(w.Live, value) {
 			return value + " is left out"
 		}
 	}
@@ -122,12 +131,12 @@ func allUsable(s scene, w steer.Wanted) string {
 }
 
 func ranked(s scene, w steer.Wanted) string {
-	if s.in.Spec.Key.Type.Single() {
+	if s.in.Spec.Key.Type.Single() || w.Pinned || s.disaster() != steer.No {
 		return ""
 	}
-	usable, unknown := s.judged(steer.Yes), 0
+	usable, unknown := slices.DeleteFunc(s.judged(steer.Yes), func(v string) bool { return !slices.Contains(s.of(""), v) }), 0
 	for _, value := range s.judged(steer.NotKnown) {
-		if s.isLive(value) {
+		if s.isLive(value) && slices.Contains(s.of(""), value) {
 			unknown++ // and has its place
 		}
 	}
@@ -141,7 +150,7 @@ func ranked(s scene, w steer.Wanted) string {
 				better++
 			}
 		}
-		if s.in.Spec.Policy == steer.All || better == 0 || better+unknown < s.in.Spec.MaxLive {
+		if s.in.Spec.Policy != steer.Priority || better == 0 || better+unknown < s.in.Spec.MaxLive {
 			return fmt.Sprintf("%s is taken out, and only %d better ones are in", value, better)
 		}
 	}
@@ -149,32 +158,37 @@ func ranked(s scene, w steer.Wanted) string {
 }
 
 func bounded(s scene, w steer.Wanted) string {
-	n := 0
-	for _, value := range w.Live {
-		if s.in.Spec.Policy == steer.Priority && slices.Contains(s.judged(steer.Yes), value) {
-			n++
-		}
+	if s.in.Spec.Policy != steer.Priority || w.Pinned {
+		return ""
 	}
-	if n > s.in.Spec.MaxLive {
-		return fmt.Sprintf("%d usable ones", n)
+	for _, mode := range []steer.Mode{"", steer.Backup, steer.Reserve} {
+		n := len(slices.DeleteFunc(s.usable(mode), func(v string) bool {
+			return !slices.Contains(w.Live, v) || strings.Contains(w.Why(v), "min_live") || strings.Contains(w.Why(v), "kept")
+		}))
+		if n > s.in.Spec.MaxLive {
+			return fmt.Sprintf("%d usable ones of %q", n, mode)
+		}
 	}
 	return ""
 }
 
 func minLive(s scene, w steer.Wanted) string {
 	live := 0
-	for _, a := range s.in.Spec.Answers {
-		if s.isLive(a.Value) {
+	for i := range s.in.Spec.Len() {
+		if s.isLive(s.in.Spec.At(i).Value) {
 			live++
 		}
 	}
-	if need := min(s.in.Spec.MinLive, live); !w.Empty && !s.in.Spec.Key.Type.Single() && len(w.Live) < need {
+	if need := min(s.in.Spec.MinLive, live); !w.Empty && !w.Pinned && !s.in.Spec.Key.Type.Single() && len(w.Live) < need {
 		return fmt.Sprintf("%d values, %d are needed", len(w.Live), need)
 	}
 	return ""
 }
 
 func unusableOut(s scene, w steer.Wanted) string {
+	if w.Pinned {
+		return ""
+	}
 	kept := len(w.Live) <= s.in.Spec.MinLive
 	for _, value := range s.judged(steer.No) {
 		if !slices.Contains(w.Live, value) {
@@ -206,7 +220,7 @@ func dueLater(s scene, w steer.Wanted) string {
 	if w.Due == 0 {
 		return ""
 	}
-	waits := slices.ContainsFunc(w.Paused, func(v string) bool { return strings.Contains(w.Why(v), "held back") })
+	waits := slices.ContainsFunc(append(w.Paused, w.Live...), func(v string) bool { return strings.Contains(w.Why(v), "held back") })
 	if w.Due <= s.in.Now || !waits {
 		return fmt.Sprintf("due %s, now %s, waits %v", w.Due, s.in.Now, waits)
 	}

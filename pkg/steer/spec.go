@@ -79,6 +79,25 @@ type Failback struct {
 	Hold   time.Duration // after it was usable without a break for so long
 }
 
+// value is any value that the config names, by its position in Values.
+func (s *Spec) value(i int) string {
+	if n := s.Len(); i >= n {
+		return s.Fallback[i-n]
+	}
+	return s.At(i).Value
+}
+
+// index is the position of a value in Values, -1 when it is not there.
+func (s *Spec) index(value string) int {
+	i := s.Position(value)
+	if i < 0 {
+		if i = slices.Index(s.Fallback, value); i >= 0 {
+			i += s.Len()
+		}
+	}
+	return i
+}
+
 // Len is how many values are probed: the answers, then those for disasters.
 func (s *Spec) Len() int { return len(s.Answers) + len(s.DR.Answers) }
 
@@ -139,7 +158,7 @@ func (s *Spec) RestsOn(check, address string) bool {
 // Names reports whether the config names the value, as an answer, for a disaster
 // or as a fallback. Only such a value is ever put in or taken out.
 func (s *Spec) Names(value string) bool {
-	return s.Position(value) >= 0 || slices.Contains(s.Fallback, value)
+	return s.index(value) >= 0
 }
 
 // Values lists every value that the config names: answers, those for disasters,

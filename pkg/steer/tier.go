@@ -20,12 +20,13 @@ func tierOf(m Mode) tier {
 
 // tiers chooses among the answers that work; false when none does. A tier is
 // turned to when nothing of a better one is usable. While that is in doubt,
-// because one of them is live and not judged, nothing new is put in and nothing
-// that works is taken out.
+// because one of them is not judged, nothing new is put in beside what works and
+// is live, and nothing of that is taken out.
 func (d *decision) tiers() bool {
 	order, doubt := d.order()
+	found := d.unsure
 	for _, t := range order {
-		if !d.asks(t, doubt) {
+		if t == spare || !d.asks(t, doubt) {
 			break
 		}
 		unknown, usable := d.chooseIn(t, (*place).unknown), 0
@@ -34,41 +35,33 @@ func (d *decision) tiers() bool {
 		} else {
 			usable = d.fill(t)
 		}
-		if usable > 0 || unknown > 0 && !doubt {
-			d.active = t
+		if usable > 0 || unknown > 0 && !found {
+			d.active, found = t, true
 		}
 		if usable > 0 {
 			break
 		}
-		doubt = doubt || unknown > 0
+		doubt = doubt || unknown > 0 || t != reserve && d.mayReturn(t)
 	}
-	if d.count((*place).isChosen) == 0 {
-		return false
-	}
-	d.noteRest()
-	return true
+	return found
 }
 
 // order is in which the tiers are asked, and whether there is doubt from the
-// start. While it is not known if there is a disaster, answers for one that are
-// live stay, and take no other's place.
-func (d *decision) order() (order []tier, doubt bool) {
-	order = []tier{ordinary, backup, reserve}
-	live := d.countIn(reserve, (*place).workingLive) > 0
+// start. While it is not known if there is a disaster, and answers for one are
+// live, these stay, and nothing new is put in beside them. The order ends early
+// with spare.
+func (d *decision) order() (order [3]tier, doubt bool) {
 	switch d.disaster() {
 	case Yes:
-		return []tier{reserve, ordinary, backup}, false
+		return [...]tier{reserve, ordinary, backup}, false
 	case NotKnown:
-		if live && d.countIn(ordinary, (*place).workingLive)+d.countIn(backup, (*place).workingLive) == 0 {
-			return []tier{reserve, ordinary, backup}, true
-		}
-		if live {
-			d.chooseIn(reserve, (*place).workingLive)
-			return order[:2], false
+		if d.chooseIn(reserve, (*place).workingLive) > 0 {
+			d.active, d.unsure = reserve, true
+			return [...]tier{ordinary, backup, spare}, true
 		}
 	case No:
 	}
-	return order, false
+	return [...]tier{ordinary, backup, reserve}, false
 }
 
 // disaster is whether the answers for a disaster replace the others.
@@ -79,11 +72,22 @@ func (d *decision) disaster() Usable {
 	return d.in.Disaster
 }
 
-// asks reports whether the record set may answer from a tier. Those that are for
-// disasters stay for a failback that waits, and in doubt.
+// asks reports whether the record set may answer from a tier. Those that nobody
+// calls for a disaster stay where they are while a failback waits, and while it
+// is not known that no other answer is usable.
 func (d *decision) asks(t tier, doubt bool) bool {
-	return t != reserve || d.in.Spec.DR.IfNone || d.disaster() == Yes || doubt || d.waiting
+	return t != reserve || d.calls() || doubt || d.waiting
 }
+
+// mayReturn reports whether an answer of a tier may turn out to be usable, and
+// something works meanwhile.
+func (d *decision) mayReturn(t tier) bool {
+	return d.countIn(t, (*place).notKnown) > 0 && d.count((*place).workingLive) > 0
+}
+
+// calls reports whether answers for a disaster are called when none of the
+// others is usable.
+func (d *decision) calls() bool { return d.in.Spec.DR.IfNone || d.disaster() == Yes }
 
 // fill chooses among the usable answers of a tier by the policy, and reports
 // how many it took.

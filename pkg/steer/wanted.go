@@ -18,9 +18,10 @@ type Wanted struct {
 	Waiting string        // what a person has to approve, in words; empty when nothing waits
 	Stopped []Stopped     // values that would be answered with if they might be resumed
 
-	places []place
-	pinned string // who did, in words
-	unsure bool   // it is not known whether there is a disaster
+	places []place  // by position in Spec.Values
+	judged []Judged // of the input
+	pinned string   // who did, in words
+	unsure bool     // it is not known whether there is a disaster
 }
 
 // Stopped is a value that is wanted and must not be resumed.
@@ -33,15 +34,15 @@ type Stopped struct {
 func (w *Wanted) fill(places []place) {
 	w.places = places
 	values := make([]string, 0, len(places))
-	for _, p := range places {
-		if p.chosen {
-			values = append(values, p.value)
+	for i := range places {
+		if places[i].chosen {
+			values = append(values, w.Spec.value(i))
 		}
 	}
 	n := len(values)
-	for _, p := range places {
-		if !p.chosen {
-			values = append(values, p.value)
+	for i := range places {
+		if !places[i].chosen {
+			values = append(values, w.Spec.value(i))
 		}
 	}
 	w.Live, w.Paused = slices.Clip(values[:n]), values[n:]
@@ -50,32 +51,28 @@ func (w *Wanted) fill(places []place) {
 // barred lists the chosen values that must not be resumed.
 func (w *Wanted) barred() []Stopped {
 	var list []Stopped
-	for _, p := range w.places {
-		if p.chosen && (p.held || p.lost) {
-			list = append(list, Stopped{Value: p.value, Held: p.held})
+	for i := range w.places {
+		if p := &w.places[i]; p.chosen && (p.held || p.lost) {
+			list = append(list, Stopped{Value: w.Spec.value(i), Held: p.held})
 		}
 	}
 	return list
 }
 
-func (w *Wanted) place(value string) (place, bool) {
-	i := slices.IndexFunc(w.places, func(p place) bool { return p.value == value })
-	if i < 0 {
-		return place{}, false
-	}
-	return w.places[i], true
-}
-
 // Why is the reason of one value, in words.
 func (w *Wanted) Why(value string) string {
-	p, named := w.place(value)
-	switch {
-	case !named:
+	i := w.Spec.index(value)
+	if i < 0 || i >= len(w.places) {
 		return "the config does not name it"
-	case p.note == noNote:
-		return p.why
 	}
-	return p.why + "; " + w.words(p)
+	why := "fallback"
+	if i < len(w.judged) {
+		why = w.judged[i].Why
+	}
+	if note := w.words(w.places[i].note); note != "" {
+		return why + "; " + note
+	}
+	return why
 }
 
 // Weight is what the provider should have as the weight of a value that the
@@ -90,6 +87,6 @@ func (w *Wanted) Weight(value string) (int, bool) {
 
 // Usable reports whether a value is known to be usable.
 func (w *Wanted) Usable(value string) bool {
-	p, _ := w.place(value)
-	return p.usable == Yes
+	i := w.Spec.index(value)
+	return i >= 0 && i < len(w.places) && w.places[i].usable == Yes
 }

@@ -31,6 +31,7 @@ const (
 	reserveIdle
 	replaced
 	keptUnknown
+	waitsDisaster
 )
 
 var noteWords = [...]string{
@@ -49,9 +50,9 @@ var noteWords = [...]string{
 }
 
 // words is why a value is in or out beside what is known of it.
-func (w *Wanted) words(p place) string {
+func (w *Wanted) words(n note) string {
 	dr := w.Spec.DR
-	switch p.note {
+	switch n {
 	case keptMinLive:
 		return fmt.Sprintf("stays because min_live is %d", w.Spec.MinLive)
 	case heldBack:
@@ -68,8 +69,10 @@ func (w *Wanted) words(p place) string {
 		return "replaced, since the disaster " + dr.When + " holds"
 	case keptUnknown:
 		return "kept, since it is not known whether the disaster " + dr.When + " holds"
+	case waitsDisaster:
+		return "waits until it is known whether the disaster " + dr.When + " holds"
 	default:
-		return noteWords[p.note]
+		return noteWords[n]
 	}
 }
 
@@ -113,21 +116,25 @@ func (w *Wanted) usableOf(t tier) int {
 // noteRest says why working answers are out that another tier leaves unused.
 func (d *decision) noteRest() {
 	d.wanted.unsure = d.disaster() == NotKnown
-	replacing := d.disaster() == Yes && d.active == reserve
+	replacing := d.disaster() == Yes && d.active == reserve && !d.wanted.AllDown
 	for i := range d.places {
 		p := &d.places[i]
 		switch {
-		case p.chosen && p.tier == reserve && d.active != reserve:
+		case p.chosen && p.tier == reserve && d.unsure:
 			p.note = keptUnknown
 		case p.chosen || p.note != noNote || p.usable == No || p.usable == NotKnown && !p.isLive:
 		case p.tier == reserve:
 			p.note = reserveIdle
 		case replacing:
 			p.note = replaced
+		case d.wanted.AllDown:
+			p.note = notNeeded
 		case p.tier == backup && d.active != backup:
 			p.note = backupIdle
 		case p.usable == Yes && d.in.Spec.Policy == Priority && p.tier == d.active:
 			p.note = lowerRank
+		case p.usable == Yes && d.unsure:
+			p.note = waitsDisaster
 		case p.usable == Yes:
 			p.note = waitsJudged
 		}
@@ -136,37 +143,39 @@ func (d *decision) noteRest() {
 
 // reason is why the set answers with what it does.
 func (d *decision) reason() string {
-	return d.head() + ": " + d.body()
+	var room [96]byte
+	text := append(d.head(room[:0]), ": "...)
+	return string(d.body(text))
 }
 
-func (d *decision) head() string {
+func (d *decision) head(text []byte) []byte {
+	when := d.in.Spec.DR.When
+	name := "disaster recovery"
+	if d.active == backup {
+		name = "backup"
+	}
 	switch {
 	case d.active == ordinary:
-		return string(d.in.Spec.Policy)
+		return append(text, d.in.Spec.Policy...)
 	case d.active == reserve && d.disaster() == Yes:
-		text := "disaster recovery, since " + d.in.Spec.DR.When + " holds"
+		text = append(append(append(text, "disaster recovery, since "...), when...), " holds"...)
 		if d.in.Declared != "" {
-			text += ", " + d.in.Declared
+			text = append(append(text, ", "...), d.in.Declared...)
 		}
 		return text
-	case d.active == reserve && d.disaster() == NotKnown:
-		return "disaster recovery, since it is not known whether " + d.in.Spec.DR.When + " still holds"
+	case d.active == reserve && d.unsure:
+		return append(append(append(text, "disaster recovery, since it is not known whether "...), when...), " still holds"...)
 	case d.waiting:
-		return d.tierName() + ", until a failback"
+		return append(append(text, name...), ", until a failback"...)
+	case d.active == reserve && !d.calls():
+		return append(text, "disaster recovery, since no other answer is known to be usable"...)
 	default:
-		return d.tierName() + ", since no other answer is usable"
+		return append(append(text, name...), ", since no other answer is usable"...)
 	}
-}
-
-func (d *decision) tierName() string {
-	if d.active == reserve {
-		return "disaster recovery"
-	}
-	return "backup"
 }
 
 // body are the numbers: of the answers, or of those for disasters.
-func (d *decision) body() string {
+func (d *decision) body(text []byte) []byte {
 	first, end := 0, len(d.in.Spec.Answers)
 	if d.active == reserve {
 		first, end = end, d.in.Spec.Len()
@@ -186,30 +195,41 @@ func (d *decision) body() string {
 		}
 	}
 	if d.in.Spec.Policy == Priority {
-		return chosen(places) + " of " + strconv.Itoa(len(places)) + ", " + strconv.Itoa(working) + " working"
+		text = append(appendChosen(text, places), " of "...)
+		text = append(strconv.AppendInt(text, int64(len(places)), 10), ", "...)
+		return append(strconv.AppendInt(text, int64(working), 10), " working"...)
 	}
-	text := strconv.Itoa(usable) + " of " + strconv.Itoa(len(places)) + " usable"
+	text = append(strconv.AppendInt(text, int64(usable), 10), " of "...)
+	text = append(strconv.AppendInt(text, int64(len(places)), 10), " usable"...)
 	if unknown > 0 {
-		text += ", " + strconv.Itoa(unknown) + " not judged and kept"
+		text = append(strconv.AppendInt(append(text, ", "...), int64(unknown), 10), " not judged and kept"...)
 	}
 	return text
 }
 
-// chosen words the positions of the chosen places: "1st", "1st and 3rd".
-func chosen(places []place) string {
-	var positions []string
+// appendChosen words the positions of the chosen places: "1st", "1st and 3rd".
+func appendChosen(text []byte, places []place) []byte {
+	last, some := -1, false
 	for i := range places {
 		if places[i].chosen {
-			positions = append(positions, ordinal(i+1))
+			last = i
 		}
 	}
-	last := len(positions) - 1
-	if last < 1 {
-		return strings.Join(positions, "")
+	for i := range places[:last+1] {
+		switch {
+		case !places[i].chosen:
+			continue
+		case some && i == last:
+			text = append(text, " and "...)
+		case some:
+			text = append(text, ", "...)
+		}
+		text, some = append(strconv.AppendInt(text, int64(i+1), 10), ordinal(i+1)...), true
 	}
-	return strings.Join(positions[:last], ", ") + " and " + positions[last]
+	return text
 }
 
+// ordinal is what makes a number an ordinal one: "st" of 1.
 func ordinal(n int) string {
 	suffix := "th"
 	if n%100 < 11 || n%100 > 13 {
@@ -222,5 +242,5 @@ func ordinal(n int) string {
 			suffix = "rd"
 		}
 	}
-	return strconv.Itoa(n) + suffix
+	return suffix
 }
