@@ -26,12 +26,17 @@ func (c CanarySpec) same(o CanarySpec) bool {
 // that this node is blind: one may be a lost packet.
 const roundsBlind = 2
 
+// quickFall is how quickly failures may add up so that no round of those that
+// come by themselves need lie between them: the first of the row asks for one.
+const quickFall = 5 * time.Second
+
 // canary is what its rounds add up to.
 type canary struct {
 	state   check.Outcome  // Fail while this node is blind; empty before the first round
 	since   time.Time      // wall time of the last change of the state
 	results []check.Result // of the last round
 	short   int            // rounds in a row with too few answers
+	shortAt time.Duration  // boot time at which the first of them began
 	passed  time.Duration  // boot time at which the last round that passed began
 	blind   time.Duration  // probes that began before this boot time count for nothing
 	waiting []*target      // those that wait, and some that no longer do
@@ -40,6 +45,7 @@ type canary struct {
 // sight is how far the canary bears out what is counted of a target.
 type sight struct {
 	last     time.Duration // end of the last probe that was counted
+	pass     time.Duration // end of the last of them that passed
 	believed health.State  // what the canary has borne out; the whole of it once the canary passed after last
 	noted    health.State  // newer than believed: what is believed once the canary passed after notedAt
 	notedAt  time.Duration // end of the last probe that is in noted
@@ -107,6 +113,50 @@ func (e *Engine) remember(t *target, r check.Result) {
 		s.noted, s.notedAt = t.health, s.last
 	}
 	s.last = max(s.last, r.End)
+	if r.Outcome == check.Pass {
+		s.pass = max(s.pass, r.End)
+	}
+}
+
+// askEarly asks for a round at the first failure of a row that may bring the
+// target down before a round comes by itself: an outage of this node that is
+// over when the last failure asks would leave no trace.
+func (e *Engine) askEarly(t *target) {
+	pace := t.spec.Interval
+	if t.spec.FastInter > 0 {
+		pace = t.spec.FastInter
+	}
+	if e.hasCanary() && t.health.Fails == 1 && t.health.Is() != health.Down && time.Duration(t.spec.Fall-1)*pace < quickFall {
+		e.effects.Canary = true
+	}
+}
+
+// forgetFailures takes back what counts towards a fall since the last round that
+// passed, for one with too few answers came since. Passes count, and so does all
+// that a target failed before it asked for that round: it is asked again.
+func (e *Engine) forgetFailures() {
+	var waited []string
+	for _, t := range e.targets {
+		if t.health.Is() == health.Down || t.health.Fails == 0 || t.sight == nil || t.sight.last <= e.canary.passed {
+			continue
+		}
+		if t.waits() {
+			if t.sight.fallen <= e.canary.shortAt {
+				continue
+			}
+			waited = append(waited, t.id.ID())
+		}
+		believed := e.believed(t)
+		if t.sight.pass > e.canary.passed {
+			believed.Fails, believed.Phase, believed.Cause, believed.Detail = 0, "", "", ""
+		}
+		t.health, t.sight = believed, nil
+		e.outdate(t.sets...)
+	}
+	if len(waited) > 0 {
+		slices.Sort(waited)
+		e.tellCanary(fmt.Sprintf("a round of the canary had too few answers while %s failed: what failed since the one before counts for nothing", someOf(waited)))
+	}
 }
 
 // believed is a target's health without the results that the canary does not
@@ -146,7 +196,7 @@ func (e *Engine) canaryRound(ev Canary) {
 	if c.answered() >= e.config.Canary.Need {
 		e.canaryPassed(ev.Start)
 	} else {
-		e.canaryFell()
+		e.canaryFell(ev.Start)
 	}
 	e.effects.Canary = slices.ContainsFunc(c.waiting, (*target).waits)
 }
@@ -155,6 +205,9 @@ func (e *Engine) canaryRound(ev Canary) {
 // that waited go down, and a blind node sees again.
 func (e *Engine) canaryPassed(start time.Duration) {
 	c := &e.canary
+	if c.short > 0 && !e.isBlind() {
+		e.forgetFailures()
+	}
 	c.short, c.passed = 0, start
 	if e.isBlind() {
 		c.blind = start
@@ -196,8 +249,11 @@ func (e *Engine) fall(t *target) {
 // canaryFell takes a round with too few answers. Before the canary has ever
 // passed one is enough: nothing is known of this node's sight, and what an
 // earlier process saw must not be acted on.
-func (e *Engine) canaryFell() {
+func (e *Engine) canaryFell(start time.Duration) {
 	c := &e.canary
+	if c.short == 0 {
+		c.shortAt = start
+	}
 	c.short++
 	if c.short < roundsBlind && c.state != "" || e.isBlind() {
 		return

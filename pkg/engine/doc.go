@@ -15,7 +15,9 @@
 // Where the config has a canary, the caller probes it every few seconds, and at
 // once when effects.Canary says so, and tells of each round by a Canary event. A
 // target that failed often enough to be down waits for a round that passes and
-// began after the last of those failures; a pass of its own ends the wait. When
+// began after the last of those failures; a pass of its own ends the wait. A round
+// with too few answers among the failures, be it one, takes those back that came
+// since the round before, for the next may pass just as this node sees again. When
 // two rounds in a row have too few answers this node is blind: every result
 // since the last round that passed is taken back, but for a verdict that turned
 // up, and until a round passes no result counts, no window is open, and Work

@@ -193,6 +193,9 @@ func (e *Engine) observe(t *target, r check.Result) {
 		t.sight.waits = false
 	}
 	t.health = state
+	if r.Outcome == check.Fail {
+		e.askEarly(t)
+	}
 	e.rest(t, before, r.End)
 	if change != nil {
 		e.turned(t, *change)
