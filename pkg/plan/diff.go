@@ -104,16 +104,26 @@ func (s *Set) single() {
 	s.swap(live[0], s.Wanted.Live[0])
 }
 
-// put makes a value live, and its TTL the config's.
+// put makes a value live, and its TTL and weight the config's. One that is
+// resumed comes back with the weight that it had.
 func (s *Set) put(value string) {
 	a, found := s.Seen.Find(value)
+	weight, weighted := s.Wanted.Weight(value)
 	switch {
 	case !found:
-		s.change(record.Create, value)
+		s.change(record.Create, value).Weight = weight
+		return
 	case !a.Live:
 		s.change(record.Resume, value)
-	case s.Wanted.Spec.TTL > 0 && a.TTL != s.Wanted.Spec.TTL:
-		s.change(record.SetTTL, value).Reason = fmt.Sprintf("the TTL is %s, the config says %s", seconds(a.TTL), seconds(s.Wanted.Spec.TTL))
+		return
+	}
+	if ttl := s.Wanted.Spec.TTL; ttl > 0 && a.TTL != ttl {
+		s.change(record.SetTTL, value).Reason = fmt.Sprintf("the TTL is %s, the config says %s", seconds(a.TTL), seconds(ttl))
+	}
+	if weighted && a.Weight != weight {
+		c := s.change(record.SetWeight, value)
+		c.TTL, c.Weight = 0, weight
+		c.Reason = fmt.Sprintf("the weight is %d, the config says %d", a.Weight, weight)
 	}
 }
 

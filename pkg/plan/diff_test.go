@@ -58,6 +58,36 @@ func TestDiffTable(t *testing.T) {
 	}
 }
 
+// TestDiffWeights: a weighted set gives new values their weight and corrects that
+// of live ones, and of no others; another policy touches no weight.
+func TestDiffWeights(t *testing.T) {
+	s := spec("www", 5)
+	s.Policy, s.TTL = steer.Weighted, time.Minute
+	for i := range s.Answers {
+		s.Answers[i].Weight = 10 * (i + 1)
+	}
+	z := zone(seen(s.Key, "192.0.2.1 live w10", "192.0.2.2 live w1", "192.0.2.3 paused w1", "192.0.2.4 live w1 300s"))
+	want := []string{
+		"+ www.example.com. A create 192.0.2.5 with weight 50  (web@192.0.2.5 up)",
+		"+ www.example.com. A resume 192.0.2.3  (web@192.0.2.3 up)",
+		"- www.example.com. A pause 192.0.2.1  (web@192.0.2.1 down: connect/refused)",
+		"~ www.example.com. A ttl 192.0.2.4  (the TTL is 300s, the config says 60s)",
+		"~ www.example.com. A weight 192.0.2.2  (the weight is 1, the config says 20)",
+		"~ www.example.com. A weight 192.0.2.4  (the weight is 1, the config says 40)",
+	}
+	var got []string
+	for _, c := range diff(z, judge(s, "NYYYY")).Changes() {
+		got = append(got, c.String())
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	s.Policy = steer.All
+	if got := changes(diff(z, judge(s, "YYYNY"))); got != "create 192.0.2.5, resume 192.0.2.3, pause 192.0.2.4" {
+		t.Errorf("policy all: got %s", got)
+	}
+}
+
 // TestDiffSingle is the same for a set that can have one value.
 func TestDiffSingle(t *testing.T) {
 	for _, c := range []struct {

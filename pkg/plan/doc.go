@@ -7,7 +7,7 @@
 //	wanted | in the zone        | change
 //	live   | missing            | create
 //	live   | paused             | resume
-//	live   | live               | none, or ttl
+//	live   | live               | none, or ttl, or weight, or both
 //	paused | live               | pause
 //	paused | paused or missing  | none
 //

@@ -41,7 +41,7 @@ func seen(k record.Key, answers ...string) record.Set {
 	set := record.Set{Key: k}
 	for _, text := range answers {
 		words := strings.Fields(text)
-		a := record.Answer{Value: words[0], TTL: time.Minute}
+		a := record.Answer{Value: words[0], TTL: time.Minute, Weight: 1}
 		for _, word := range words[1:] {
 			switch d, err := time.ParseDuration(word); {
 			case err == nil:
@@ -52,6 +52,8 @@ func seen(k record.Key, answers ...string) record.Set {
 				a.Paused = true
 			case word == "held":
 				a.Held = true
+			case word[0] == 'w':
+				a.Weight, _ = strconv.Atoi(word[1:])
 			}
 		}
 		set.Answers = append(set.Answers, a)
@@ -96,7 +98,7 @@ func after(z plan.Zone, c record.Change) plan.Zone {
 	find := func(value string) *record.Answer {
 		j := slices.IndexFunc(sets[i].Answers, func(a record.Answer) bool { return a.Value == value })
 		if j < 0 {
-			j, sets[i].Answers = len(sets[i].Answers), append(sets[i].Answers, record.Answer{Value: value, TTL: time.Minute})
+			j, sets[i].Answers = len(sets[i].Answers), append(sets[i].Answers, record.Answer{Value: value, TTL: time.Minute, Weight: 1})
 		}
 		return &sets[i].Answers[j]
 	}
@@ -111,6 +113,9 @@ func after(z plan.Zone, c record.Change) plan.Zone {
 	if c.Action != record.Pause {
 		a := find(c.Value)
 		a.Live, a.Paused, a.Held = true, false, false
+		if c.Action == record.SetWeight || c.Weight > 0 {
+			a.Weight = c.Weight
+		}
 		if c.TTL > 0 {
 			a.TTL = c.TTL
 		}

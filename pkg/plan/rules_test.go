@@ -42,6 +42,12 @@ func drawInput(t *rapid.T, name string) steer.Input {
 	if rapid.Bool().Draw(t, "priority") {
 		s.Policy, s.MaxLive = steer.Priority, rapid.IntRange(1, n).Draw(t, "max_live")
 	}
+	if !s.Key.Type.Single() && s.Policy == steer.All && rapid.Bool().Draw(t, "weighted") {
+		s.Policy = steer.Weighted
+		for i := range s.Answers {
+			s.Answers[i].Weight = rapid.IntRange(0, 3).Draw(t, "weight")
+		}
+	}
 	s.MinLive = rapid.IntRange(0, max(s.MaxLive, 1)).Draw(t, "min_live")
 	letters := rapid.StringMatching("[YYN?]{"+strconv.Itoa(n)+"}").Draw(t, "judged")
 	in := judge(s, letters)
@@ -58,7 +64,7 @@ func drawSeen(t *rapid.T, s *steer.Spec) record.Set {
 	for _, value := range append(s.Values(), foreign) {
 		state := rapid.SampledFrom([]string{"", "live", "live", "paused", "held", "live paused"}).Draw(t, value)
 		if state != "" {
-			words = append(words, value+" "+state+" "+rapid.SampledFrom([]string{"60s", "1h"}).Draw(t, "ttl"))
+			words = append(words, value+" "+state+" "+rapid.SampledFrom([]string{"60s", "1h"}).Draw(t, "ttl")+rapid.SampledFrom([]string{"", " w0", " w2"}).Draw(t, "weight"))
 		}
 	}
 	return seen(s.Key, words...)
@@ -127,12 +133,13 @@ func TestForeignIsLeft(t *testing.T) {
 
 // TestConverges: once a plan that nothing blocks was carried out, the zone is in
 // sync, by what was wanted before and by what is wanted now. Two live values of
-// a set that can have one, neither of them wanted, take two plans.
+// a set that can have one, neither of them wanted, take two plans, and so does a
+// value that comes back with another weight.
 func TestConverges(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		inputs, z := drawZone(t)
 		var p plan.Plan
-		for range 1 + tooMany(inputs, z) {
+		for range 1 + max(tooMany(inputs, z), weighted(inputs)) {
 			p = diff(z, inputs...)
 			for _, c := range p.Changes() {
 				z = after(z, c.Change)
@@ -157,6 +164,14 @@ func tooMany(inputs []steer.Input, z plan.Zone) int {
 		if in.Spec.Key.Type.Single() && len(record.FindSet(z.Sets, in.Spec.Key).Live()) > 1 {
 			return 1
 		}
+	}
+	return 0
+}
+
+// weighted is 1 when a set has weights.
+func weighted(inputs []steer.Input) int {
+	if slices.ContainsFunc(inputs, func(in steer.Input) bool { return in.Spec.Policy == steer.Weighted }) {
+		return 1
 	}
 	return 0
 }

@@ -65,6 +65,9 @@ func (p Plan) waits() []string {
 // String is one line: sign, name, type, action, value, guard, reason.
 func (c Change) String() string {
 	text := fmt.Sprintf("%s %s %s %s", sign(c.Action), c.Key.Shown(), c.Action, c.Value)
+	if c.Weight > 0 && c.Action == record.Create {
+		text += fmt.Sprintf(" with weight %d", c.Weight)
+	}
 	if c.Guard != "" {
 		text += " [stopped by guard " + c.Guard + "]"
 	}

@@ -28,5 +28,5 @@ type Change struct {
 	Value  string        // the value that is put in, taken out or rewritten
 	From   string        // Swap only: the value that is replaced and parked
 	TTL    time.Duration // Create, Swap, SetTTL: the set's TTL afterwards; Resume: 0 keeps the parked one
-	Weight int           // Create, SetWeight; 0 where the provider has no weights
+	Weight int           // SetWeight; Create, where 0 leaves it to the provider
 }
