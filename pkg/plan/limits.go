@@ -169,13 +169,18 @@ func checkOwned(s *Set, l Limits, zone Zone) string {
 }
 
 // checkForeign refuses a set that can have one value while somebody else's is
-// in it, and a set beside another at a name where one of them is a CNAME.
+// in it, a set beside another at a name where one of them is a CNAME, and a new
+// set beside variants of it: where they have weights or places of their own, one
+// without would answer for all of them, or is refused.
 func checkForeign(s *Set, _ Limits, zone Zone) string {
 	key := s.Key()
 	if key.Type.Single() && len(s.Foreign) > 0 {
 		return fmt.Sprintf("%s has the value %s, which the config does not name; name it or remove it", key, s.Foreign[0])
 	}
 	for _, other := range setsAt(zone.Sets, key) {
+		if other.Key.Type == key.Type && key.Variant == "" && len(s.Seen.Answers) == 0 && len(other.Live()) > 0 {
+			return fmt.Sprintf("%s is kept in variants, %q is one of them, and the config names none; name the one that is meant: variant: %s", key, other.Key.Variant, other.Key.Variant)
+		}
 		if key.Type.Single() == other.Key.Type.Single() {
 			continue
 		}

@@ -301,3 +301,38 @@ func TestGuardCanary(t *testing.T) {
 		t.Errorf("without a change: in sync %v, pending %v", p.InSync(), p.Pending())
 	}
 }
+
+// TestCase36WeightedSiblingsAreNoOneSet: two sets of one name and type, told apart
+// by their identifiers blue (weight 90, 192.0.2.1) and green (weight 10,
+// 192.0.2.2). A config that names no identifier touches neither of them; one that
+// names blue changes blue alone, and leaves its weight as it is.
+func TestCase36WeightedSiblingsAreNoOneSet(t *testing.T) {
+	blue, green := key("w", record.A), key("w", record.A)
+	blue.Variant, green.Variant = "blue", "green"
+	z := zone(
+		seen(blue, "192.0.2.1 live w90", "192.0.2.3 live w90"),
+		seen(green, "192.0.2.2 live w10"),
+	)
+	plain := spec("w", 2)
+	p := diff(z, judge(plain, "NY"))
+	p.Check(plan.Limits{}, z)
+	if p.Pending() || !p.Stopped(plan.GuardForeign, plain.Key) {
+		t.Errorf("without an identifier: pending %v\n%s", p.Pending(), p)
+	}
+	if want := `"blue" is one of them`; !strings.Contains(p.String(), want) {
+		t.Errorf("expected %q in\n%s", want, p)
+	}
+
+	own := spec("w", 3)
+	own.Key = blue
+	p = diff(z, judge(own, "NNY"))
+	p.Check(plan.Limits{}, z)
+	if got := changes(p); got != "pause 192.0.2.1" || !p.Pending() {
+		t.Errorf("blue alone: got %s\n%s", got, p)
+	}
+	for _, c := range p.Changes() {
+		if c.Key != blue || c.Weight != 0 {
+			t.Errorf("got %+v", c.Change)
+		}
+	}
+}
