@@ -27,12 +27,11 @@ func (d *Daemon) Explain(_ context.Context, request control.ExplainRequest) (con
 	d.ask(func(e *engine.Engine) {
 		view := e.View(d.now())
 		answer, err = d.explain(view, request)
-		answer.Notices = d.notices(view)
+		answer.Daemon, answer.Leader, answer.Notices = true, d.leaderStatus(), d.notices(view)
 	})
 	if err != nil {
 		return control.Explanation{}, err
 	}
-	answer.Daemon, answer.Leader = true, d.leaderStatus()
 	addEvidence(&answer, d.options.Config.State.Dir)
 	return answer, nil
 }

@@ -86,7 +86,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 	running.start("canary", d.watchCanary)
 	running.start("watchdog", d.watchdog)
 	d.tellSystemd(ready)
-	d.warnUnpermitted(d.config)
+	d.warnUnpermitted(d.options.Config)
 	d.log.Info("started", "node", d.config.Node.Name, "config", d.options.Config.File, "targets", targets)
 	err = running.wait()
 	d.tellSystemd(stopping)

@@ -120,6 +120,9 @@ func TestStatusIsConsistentUnderLoad(t *testing.T) {
 					}
 				default:
 					consistent(t, d.status())
+					if _, err := d.Explain(ctx, control.ExplainRequest{Name: "www"}); err != nil {
+						t.Error(err)
+					}
 				}
 			}
 		})
