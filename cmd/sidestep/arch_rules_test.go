@@ -109,10 +109,10 @@ func (a allowed) unused(imports []string) (list []string) {
 var walls = []struct{ what, who string }{
 	{"sidestep/cmd", ""},
 	{"sidestep/providers", "cmd providers"},
-	{"sidestep/pkg/daemon", "pkg/cli pkg/lab"},
+	{"sidestep/pkg/daemon", "pkg/cli pkg/lab pkg/simulate"},
 	{"github.com/coreos/go-systemd", "pkg/daemon"},
-	{"sidestep/pkg/reconcile", "pkg/daemon"},
-	{"sidestep/pkg/provider", "pkg/provider pkg/reconcile pkg/config pkg/daemon pkg/cli providers"},
+	{"sidestep/pkg/reconcile", "pkg/daemon pkg/simulate"},
+	{"sidestep/pkg/provider", "pkg/provider pkg/reconcile pkg/config pkg/daemon pkg/simulate pkg/cli providers"},
 	{"github.com/libdns", "pkg/provider providers"},
 	{"github.com/prometheus", "pkg/metrics"},
 	{"github.com/rs/zerolog", "pkg/daemon pkg/cli"},

@@ -31,6 +31,8 @@ const values = "bytes cmp crypto/sha256 encoding/binary encoding/hex errors fmt 
 //   - viper stays in config, libdns in provider and providers, zerolog in
 //     daemon and cli: the other rooms take a *slog.Logger.
 //   - daemon is the one package that knows all the others.
+//   - simulate is the daemon without a world: it drives the engine, and lets
+//     reconcile write to zones in memory.
 var rooms = map[string]allowed{
 	// vocabulary
 	"pkg":        {std: "nothing"},
@@ -71,9 +73,10 @@ var rooms = map[string]allowed{
 			"store reconcile observe control config",
 		mods: "github.com/coreos/go-systemd/v22/daemon golang.org/x/sys/unix",
 	},
-	"pkg/lab": {mods: "golang.org/x/sys/unix"},
+	"pkg/lab":      {mods: "golang.org/x/sys/unix"},
+	"pkg/simulate": {own: "record check health steer plan engine clock provider provider/memory reconcile config daemon"},
 	"pkg/cli": {
-		own:  "record check config control daemon lab observe provider",
+		own:  "record check config control daemon lab observe provider simulate",
 		mods: "github.com/rs/zerolog github.com/spf13/cobra github.com/spf13/pflag",
 	},
 	"pkg/bench":           {own: "record steer plan", mods: "golang.org/x/sys/unix"},

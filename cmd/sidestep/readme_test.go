@@ -195,3 +195,22 @@ func missingLine(text, in string) string {
 	}
 	return ""
 }
+
+// TestREADMERehearsal plays the timeline of the README against its config, and
+// compares what it says with what it shows.
+func TestREADMERehearsal(t *testing.T) {
+	text := readme(t)
+	unindent := func(block string) string {
+		return strings.TrimSpace(strings.ReplaceAll("\n"+block, "\n    ", "\n")) + "\n"
+	}
+	dir := shortDir(t)
+	writeAll(t, dir, map[string]string{
+		"sidestep.yaml": between(t, text, "```yaml", "```"),
+		"timeline.txt":  unindent(between(t, text, "`timeline.txt`:", "it says:")),
+	})
+	want := unindent(between(t, text, "    $ sidestep simulate timeline.txt", "A week of events takes no time, and `--json` gives a line for each decision, for a"))
+	code, out, errOut := sidestepIn(t, dir, "simulate", "timeline.txt", "--config", "sidestep.yaml")
+	if code != 0 || out != want {
+		t.Errorf("exit %d, got\n%s%s\nthe README shows\n%s", code, out, errOut, want)
+	}
+}

@@ -57,6 +57,10 @@ var shapes = map[string]shape{
 		"zone": name{}, "in_sync": boolean{}, "checksum": text{}, "changes": list{changeShape}, "blocked": texts{},
 		"applied": list{changeShape}, "verified": boolean{},
 	}}},
+	"simulate": object{
+		"at": text{}, "name": name{}, "type": text{}, "variant": empty{text{}}, "live": list{text{}}, "paused": list{text{}},
+		"weights": numbers{}, "reason": text{},
+	},
 	"status": object{
 		"node": text{},
 		"leader": object{

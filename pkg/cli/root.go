@@ -33,6 +33,7 @@ Then with a config of your own (--config FILE, else
   sidestep validate     is the config right?
   sidestep check        what do the probes see now?
   sidestep plan         what would be written now, and why?
+  sidestep simulate timeline.txt   and what, if this and that happened?
   sidestep reconcile    write it, once
   sidestep run          do so from now on
 
@@ -66,8 +67,8 @@ network error, 10 changes are pending (plan --exit-code).`,
 	root.SetHelpCommand(a.helpCommand())
 	root.AddCommand(
 		a.demoCommand(), a.runCommand(), a.checkCommand(), a.planCommand(), a.reconcileCommand(),
-		a.statusCommand(), a.explainCommand(), a.approveCommand(), a.validateCommand(), a.configCommand(), a.versionCommand(),
-		a.completionCommand(),
+		a.statusCommand(), a.explainCommand(), a.approveCommand(), a.simulateCommand(), a.validateCommand(), a.configCommand(),
+		a.versionCommand(), a.completionCommand(),
 	)
 	return root
 }

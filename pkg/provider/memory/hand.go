@@ -35,6 +35,18 @@ func Put(name, kind string, ttl time.Duration, value string) Edit {
 	}
 }
 
+// Park adds a record that sidestep took out of the answer, in a class that has a
+// status flag for that.
+func Park(name, kind string, ttl time.Duration, value string) Edit {
+	return func(z *Zone, s *state) error {
+		if z.options.Class != Status && z.options.Class != Whole {
+			return fmt.Errorf("class %s has no status flag", z.options.Class)
+		}
+		s.insert(Record{Name: name, Type: kind, TTL: ttl, Value: value, Weight: 1, Disabled: true, Marked: true})
+		return nil
+	}
+}
+
 // Delete removes what has this name, type and value, live or not.
 func Delete(name, kind, value string) Edit {
 	return each(name, kind, value, func(_ *Zone, s *state, r Record) error {

@@ -1,0 +1,98 @@
+package simulate
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"sidestep/pkg/check"
+	"sidestep/pkg/config"
+	"sidestep/pkg/daemon"
+	"sidestep/pkg/engine"
+	"sidestep/pkg/record"
+)
+
+// names is what a timeline may speak of.
+type names struct {
+	byID      map[string]check.Target
+	byAddress map[string][]string // ids of targets, by the address or name that is probed, or that is answered with
+	zones     []record.Name
+	hasCanary bool
+}
+
+func namesOf(c *config.Config) names {
+	n := names{byID: map[string]check.Target{}, byAddress: map[string][]string{}, hasCanary: len(c.Canary.Targets) > 0}
+	e := engine.New(daemon.EngineConfig(c), engine.Now{Boot: begins, Wall: epoch})
+	for _, t := range e.Targets() {
+		n.byID[t.ID()] = t
+		n.byAddress[t.Address] = append(n.byAddress[t.Address], t.ID())
+	}
+	probed := maps.Clone(n.byAddress)
+	for _, spec := range c.Records {
+		for _, a := range spec.Answers {
+			if probed[a.Value] != nil {
+				continue // what is probed under this very address is meant
+			}
+			for _, checks := range spec.Checks {
+				n.add(a.Value, check.Target{Check: checks, Address: a.Probe}.ID())
+			}
+		}
+	}
+	for _, z := range c.Zones {
+		n.zones = append(n.zones, z.Name)
+	}
+	return n
+}
+
+func (n names) add(address, id string) {
+	if _, known := n.byID[id]; known && !slices.Contains(n.byAddress[address], id) {
+		n.byAddress[address] = append(n.byAddress[address], id)
+	}
+}
+
+// targets are the ids of the targets that a text means.
+func (n names) targets(text string) ([]string, error) {
+	checkName, address, isID := strings.Cut(text, "@")
+	if !isID {
+		address = text
+	}
+	canonical := address
+	if t, err := record.InferType(address); err == nil {
+		if value, err := record.ParseValue(t, address); err == nil {
+			canonical = value
+		}
+	}
+	ids := n.byAddress[canonical]
+	if isID {
+		id := check.Target{Check: checkName, Address: canonical}.ID()
+		if _, known := n.byID[id]; known {
+			return []string{id}, nil
+		}
+		ids = slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return n.byID[id].Check != checkName })
+	}
+	if len(ids) == 0 {
+		known := slices.Sorted(maps.Keys(n.byID))
+		if !isID {
+			known = slices.Sorted(maps.Keys(n.byAddress))
+		}
+		return nil, fmt.Errorf("expected an address, CHECK@ADDRESS or SITE.SIGNAL that the config probes, got %s; %s", shown(text), near(text, known))
+	}
+	return ids, nil
+}
+
+func (n names) zone(text string) (record.Name, error) {
+	name, err := record.ParseName(text)
+	if err != nil || !slices.Contains(n.zones, name) {
+		return "", fmt.Errorf("expected a zone of the config, got %s; %s", shown(text), near(text, n.zoneNames()))
+	}
+	return name, nil
+}
+
+func (n names) zoneNames() []string {
+	var list []string
+	for _, z := range n.zones {
+		list = append(list, z.Unrooted())
+	}
+	return list
+}

@@ -1,0 +1,77 @@
+package simulate
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"sidestep/pkg/config"
+)
+
+// TestLeavingOutChangesNothing draws timelines with stretches in which nothing
+// happens, and compares a run that leaves probes out with one that makes all.
+func TestLeavingOutChangesNothing(t *testing.T) {
+	for name, text := range map[string]string{"all": twoServers, "chain": chain, "canary": withCanary} {
+		t.Run(name, func(t *testing.T) {
+			c := load(t, text)
+			rapid.Check(t, func(t *rapid.T) {
+				timeline := drawTimeline(t, c)
+				got, notes := play(t, c, timeline, false)
+				want, wantNotes := play(t, c, timeline, true)
+				if !slices.Equal(got, want) || !slices.Equal(notes, wantNotes) {
+					t.Errorf("timeline\n%s\nleft out\n%s\n%s\nwhole\n%s\n%s", timeline,
+						strings.Join(got, "\n"), strings.Join(notes, "\n"), strings.Join(want, "\n"), strings.Join(wantNotes, "\n"))
+				}
+			})
+		})
+	}
+}
+
+func drawTimeline(t *rapid.T, c *config.Config) string {
+	events := []string{"restart", "restart 40s", "restart 20m", "lease lost", "lease won", "lease won", "provider fail example.com", "provider ok example.com", "provider ok example.com"}
+	if len(c.Canary.Targets) > 0 {
+		events = append(events, "canary fail", "canary ok", "canary ok")
+	}
+	for _, spec := range c.Records {
+		for _, a := range spec.Answers {
+			events = append(events, "up "+a.Value, "up "+a.Value, "down "+a.Value, "down "+a.Value, "unknown "+a.Value)
+		}
+	}
+	var out strings.Builder
+	at := 0
+	for range rapid.IntRange(1, 12).Draw(t, "events") {
+		at += rapid.SampledFrom([]int{0, 1, 5, 10, 17, 60, 300, 1000, 5000}).Draw(t, "pause")
+		fmt.Fprintf(&out, "%ds %s\n", at, rapid.SampledFrom(events).Draw(t, "event"))
+	}
+	return out.String()
+}
+
+// TestYear: a year is over soon.
+func TestYear(t *testing.T) {
+	c := load(t, withCanary)
+	timeline, err := Parse("t", []byte("1h down 10.0.0.1\n4000h up 10.0.0.1\n5000h provider fail example.com\n5000h down 10.0.0.2\n8000h provider ok example.com\n"), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	began, n := time.Now(), 0
+	err = Run(context.Background(), Options{Config: c, Timeline: timeline, Until: 8760 * time.Hour, Decision: func(Decision) { n++ }})
+	if took := time.Since(began); err != nil || n != 3 || took > time.Minute {
+		t.Errorf("%d decisions in %s, %v", n, took, err)
+	} else {
+		t.Logf("a year took %s", took)
+	}
+}
+
+func BenchmarkYear(b *testing.B) {
+	c := load(b, withCanary)
+	for b.Loop() {
+		if err := Run(context.Background(), Options{Config: c, Until: 8760 * time.Hour, Decision: func(Decision) {}}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

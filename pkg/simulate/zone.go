@@ -1,0 +1,130 @@
+package simulate
+
+import (
+	"context"
+	"time"
+
+	"sidestep/pkg/clock"
+	"sidestep/pkg/config"
+	"sidestep/pkg/engine"
+	"sidestep/pkg/provider/memory"
+	"sidestep/pkg/reconcile"
+	"sidestep/pkg/record"
+)
+
+// zone is one zone, and what waits to be done there.
+type zone struct {
+	name   record.Name
+	memory *memory.Zone
+	first  time.Duration // the first pause after a failure
+	most   time.Duration // the longest
+	fails  bool
+
+	work  *engine.Work // the newest, to be carried out; nil for none
+	works tries
+	look  bool // to be listed
+	looks tries
+}
+
+// tries is when something that failed is tried again.
+type tries struct {
+	at    time.Duration // boot time of the next try; 0 for at once
+	pause time.Duration // after it, until the next; 0 when nothing failed
+}
+
+func newZone(name record.Name, rhythm config.Reconcile, clock clock.Clock) *zone {
+	return &zone{
+		name: name, first: rhythm.RetryBase, most: rhythm.RetryMax,
+		memory: memory.NewZone(name, memory.Options{Class: memory.Status, Now: clock.Boot}),
+	}
+}
+
+// setFailing makes every call fail from now on, or none.
+func (z *zone) setFailing(fails bool) {
+	z.fails = fails
+	if !fails {
+		z.memory.Faults(nil)
+		return
+	}
+	z.memory.Faults(func(memory.Op, int) memory.Fault { return memory.Fault{Kind: memory.Throttled} })
+}
+
+// submit replaces what waits; newer work does not wait for the pause of older.
+func (z *zone) submit(work engine.Work) { z.work, z.works.at = &work, 0 }
+
+// forget is the end of the process that had the work.
+func (z *zone) forget() { z.work, z.look, z.works, z.looks = nil, false, tries{}, tries{} }
+
+// next is what waits and is tried next, nil for nothing. A list is part of any
+// work.
+func (z *zone) next(leads bool) *tries {
+	switch {
+	case z.work != nil && leads:
+		return &z.works
+	case z.look:
+		return &z.looks
+	}
+	return nil
+}
+
+// serve does what waits for a zone, if its time has come, and tells the engine.
+func (w *world) serve(ctx context.Context, z *zone) (did bool, err error) {
+	switch next := z.next(w.leads); {
+	case next == nil || next.at > w.clock.Boot():
+		return false, nil
+	case next == &z.works:
+		return true, w.write(ctx, z, *z.work)
+	default:
+		return true, w.list(ctx, z)
+	}
+}
+
+func (w *world) list(ctx context.Context, z *zone) error {
+	report := w.writer.Plan(ctx, engine.Work{Zone: z.name})
+	if report.Err != nil {
+		return w.fail(z, &z.looks, report)
+	}
+	z.look, z.looks = false, tries{}
+	return w.step(engine.Seen{Zone: *report.Seen})
+}
+
+func (w *world) write(ctx context.Context, z *zone, work engine.Work) error {
+	report := w.writer.Once(ctx, work, reconcile.Orders{})
+	w.decide(report)
+	if report.Err != nil {
+		return w.fail(z, &z.works, report)
+	}
+	z.forget()
+	return w.step(engine.Done{Zone: *report.Seen, Applied: report.Applied})
+}
+
+// fail tells the engine of a round that did not come to its end, and puts the
+// next try off.
+func (w *world) fail(z *zone, tries *tries, report reconcile.Report) error {
+	if len(report.Applied) > 0 {
+		if err := w.step(engine.Wrote{Zone: z.name, Applied: report.Applied}); err != nil {
+			return err
+		}
+	}
+	if tries.pause == 0 {
+		tries.pause = z.first
+		w.tell("zone %s: %v; it is tried again", z.name, report.Err)
+	}
+	tries.at = w.clock.Boot() + tries.pause
+	tries.pause = min(2*tries.pause, z.most)
+	return w.step(engine.Failed{Zone: z.name, Err: report.Err.Error()})
+}
+
+// putOff leaves tries out that fail because the provider does, until the next
+// event may mend it. Only those in the steady rhythm of the longest pause are.
+func (z *zone) putOff(event time.Duration) {
+	for _, t := range []*tries{&z.works, &z.looks} {
+		switch {
+		case !z.fails || t.at == 0 || t.pause < z.most:
+		case event == never:
+			t.at = never
+		case t.at < event:
+			t.at = event + (z.most-(event-t.at)%z.most)%z.most
+		}
+	}
+}
