@@ -3,6 +3,7 @@ package engine_test
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -20,7 +21,7 @@ func parseAnswer(t record.Type, text string) (steer.Answer, error) {
 	if !found {
 		probe = value
 	}
-	a := steer.Answer{Value: value, Probe: probe}
+	a := steer.Answer{Value: value, Probe: probe, Weight: 1}
 	for word := range strings.SplitSeq(rest, "+") {
 		switch key, value, _ := strings.Cut(word, ":"); key {
 		case "":
@@ -28,6 +29,12 @@ func parseAnswer(t record.Type, text string) (steer.Answer, error) {
 			a.Site = value
 		case "when":
 			a.When = value
+		case "weight":
+			n, err := strconv.Atoi(value)
+			if err != nil {
+				return a, err
+			}
+			a.Weight = n
 		case string(steer.Standby), string(steer.Backup):
 			a.Mode = steer.Mode(key)
 		default:

@@ -27,7 +27,9 @@ import (
 //	check web interval=10s fall=3 rise=2 cooldown=30s/2/2m causes=auth:disable,local:fail
 //	set www A policy=priority check=web answers=192.0.2.1,192.0.2.2 max_live=1 min_live=1
 //	    on_all_down=fallback fallback=192.0.2.9 failback=manual hold=5m ttl=60s adopt=ask
-//	    # an answer may say more: 192.0.2.1|PROBE+site:dc1+when:dc1-usable+standby
+//	    dr=192.0.2.40,192.0.2.41 when=fire if_none=yes
+//	    # an answer may say more: 192.0.2.1|PROBE+site:dc1+when:dc1-usable+standby+weight:10
+//	set www A [telecom] …             # a variant; everywhere where a name and a type stand
 //	unset www A
 //	site dc1 wan=ping:203.0.113.1;203.0.113.2/any access=web:203.0.113.10 maintenance=reason return=approve/30m
 //	    # return=fresh:CHECK/30m; a signal's need is any when it is not said
@@ -35,7 +37,7 @@ import (
 //
 // What the world does:
 //
-//	zone www A: 192.0.2.1 live ttl=60s, 192.0.2.2 paused, 192.0.2.3 held
+//	zone www A: 192.0.2.1 live ttl=60s weight=10, 192.0.2.2 paused, 192.0.2.3 held
 //	seen www A: 192.0.2.1 live        # the same, and then the zone is listed
 //	look [ZONE]                       # the zone is listed
 //	owner www external-dns/default    # another tool claims the name
@@ -142,6 +144,9 @@ func keyOf(words []string) record.Key {
 		if t, err := record.ParseType(words[1]); err == nil {
 			key.Type = t
 		}
+	}
+	if last := words[len(words)-1]; len(words) > 1 && strings.HasPrefix(last, "[") {
+		key.Variant = strings.Trim(last, "[]")
 	}
 	return key
 }
@@ -289,6 +294,14 @@ func (w *world) doSet(words []string, named map[string]string) error {
 		r.note(err)
 		spec.Answers = append(spec.Answers, answer)
 	}
+	for _, text := range r.list("dr") {
+		answer, err := parseAnswer(spec.Key.Type, text)
+		r.note(err)
+		answer.Mode = steer.Reserve
+		spec.DR.Answers = append(spec.DR.Answers, answer)
+	}
+	spec.DR.When = named["when"]
+	spec.DR.IfNone = len(spec.DR.Answers) > 0 && (named["if_none"] == "yes" || named["when"] == "" && named["if_none"] == "")
 	for _, text := range r.list("fallback") {
 		value, err := record.ParseValue(spec.Key.Type, text)
 		r.note(err)
@@ -316,7 +329,7 @@ func (w *world) doZone(text string) error {
 		}
 		r := &reader{named: named}
 		set.Answers = append(set.Answers, record.Answer{
-			Value: canonical, TTL: r.duration("ttl", 60*time.Second),
+			Value: canonical, TTL: r.duration("ttl", 60*time.Second), Weight: r.number("weight", 1),
 			Live: slices.Contains(words, "live"), Paused: slices.Contains(words, "paused"), Held: slices.Contains(words, "held"),
 		})
 		if r.err != nil {

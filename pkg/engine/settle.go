@@ -317,9 +317,7 @@ func (e *Engine) input(s *set, override map[string]bool) steer.Input {
 		Spec: s.spec, Judged: s.judged, Now: e.now.Boot, Failback: s.failback,
 		Resume: s.resume, Lost: e.lost && !override[plan.GuardState],
 	}
-	if when := s.spec.DR.When; when != "" {
-		in.Disaster = e.holds(when)
-	}
+	in.Disaster, in.Declared = e.disaster(s)
 	if override[plan.GuardHeld] {
 		in.Resume = s.spec.Values()
 	}

@@ -214,7 +214,7 @@ func apply(zone *plan.Zone, c record.Change) {
 	edit := func(value string, do func(*record.Answer)) {
 		j := slices.IndexFunc(set.Answers, func(a record.Answer) bool { return a.Value == value })
 		if j < 0 {
-			set.Answers = append(set.Answers, record.Answer{Value: value, TTL: 300 * time.Second})
+			set.Answers = append(set.Answers, record.Answer{Value: value, TTL: 300 * time.Second, Weight: 1})
 			j = len(set.Answers) - 1
 		}
 		do(&set.Answers[j])
@@ -230,6 +230,7 @@ func apply(zone *plan.Zone, c record.Change) {
 	case record.Create, record.Resume:
 		edit(c.Value, enter)
 		edit(c.Value, takeTTL)
+		edit(c.Value, func(a *record.Answer) { a.Weight = max(a.Weight, c.Weight) })
 	case record.Pause:
 		edit(c.Value, leave)
 	case record.Swap:
@@ -239,6 +240,7 @@ func apply(zone *plan.Zone, c record.Change) {
 	case record.SetTTL:
 		edit(c.Value, takeTTL)
 	case record.SetWeight:
+		edit(c.Value, func(a *record.Answer) { a.Weight = c.Weight })
 	}
 	record.SortSets(zone.Sets)
 }
@@ -279,7 +281,8 @@ func (w *world) view() {
 		w.printf("  set %s %s live=%s wanted=%s%s%s%s", s.Spec.Key, state, list(s.Plan.Seen.Live()), list(s.Plan.Wanted.Live),
 			prefixed(" held=", strings.Join(s.Plan.Held, ",")), prefixed(" foreign=", strings.Join(s.Plan.Foreign, ",")),
 			prefixed(": ", s.Plan.Wanted.Reason))
-		for i, a := range s.Spec.Answers {
+		for i := range s.Judged {
+			a := s.Spec.At(i)
 			why := s.Judged[i].Why
 			if s.Listed && s.Ready {
 				why = s.Plan.Wanted.Why(a.Value)

@@ -206,7 +206,8 @@ func TestTiers(t *testing.T) {
 // TestTierReasons: what is said of the values of a group that is not asked.
 func TestTierReasons(t *testing.T) {
 	all := steer.Spec{Policy: steer.All, OnAllDown: steer.Keep}
-	none, fire, both, first := all, all, all, all
+	none, fire, both, first, first2 := all, all, all, all, all
+	first2.Policy, first2.MaxLive, first2.DR.When = steer.Priority, 1, "fire"
 	none.DR.IfNone = true
 	fire.DR.When = "fire"
 	both.DR = steer.DR{When: "fire", IfNone: true}
@@ -224,8 +225,9 @@ func TestTierReasons(t *testing.T) {
 		{fire, steer.No, "Yl dYl", "seen|seen; disaster recovery: fire does not hold"},
 		{fire, steer.NotKnown, "Yl dYp", "seen|seen; disaster recovery: not known whether fire holds"},
 		{both, steer.No, "Yl dYl", "seen|seen; disaster recovery: fire does not hold, and not needed while 1 other is usable"},
-		{both, steer.Yes, "Yl Nl dYl", "seen; replaced, since the disaster fire holds|seen|seen"},
-		{fire, steer.NotKnown, "Yp dYl", "seen; waits until it is known whether the disaster fire holds|seen; kept, since it is not known whether the disaster fire holds"},
+		{first2, steer.Yes, "Yl dYl dYp", "seen; replaced by disaster recovery, since fire holds|seen|seen; lower in rank than what is live"},
+		{both, steer.Yes, "Yl Nl dYl", "seen; replaced by disaster recovery, since fire holds|seen|seen"},
+		{fire, steer.NotKnown, "Yp dYl", "seen; waits until it is known whether fire holds|seen; kept, since it is not known whether fire holds"},
 		{first, steer.No, "Yp Np dYl", "seen; waits for approval of its failback|seen|seen"},
 		{fire, steer.No, "Np Np dYp", "seen|seen|seen; disaster recovery: fire does not hold"},
 	} {

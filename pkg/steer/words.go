@@ -66,11 +66,11 @@ func (w *Wanted) words(n note) string {
 	case reserveIdle:
 		return w.reserveWords()
 	case replaced:
-		return "replaced, since the disaster " + dr.When + " holds"
+		return "replaced by disaster recovery, since " + dr.When + " holds"
 	case keptUnknown:
-		return "kept, since it is not known whether the disaster " + dr.When + " holds"
+		return "kept, since it is not known whether " + dr.When + " holds"
 	case waitsDisaster:
-		return "waits until it is known whether the disaster " + dr.When + " holds"
+		return "waits until it is known whether " + dr.When + " holds"
 	default:
 		return noteWords[n]
 	}
@@ -123,9 +123,9 @@ func (d *decision) noteRest() {
 		case p.chosen && p.tier == reserve && d.unsure:
 			p.note = keptUnknown
 		case p.chosen || p.note != noNote || p.usable == No || p.usable == NotKnown && !p.isLive:
-		case p.tier == reserve:
+		case p.tier == reserve && (d.active != reserve || d.unsure || d.wanted.AllDown):
 			p.note = reserveIdle
-		case replacing:
+		case replacing && p.tier != reserve:
 			p.note = replaced
 		case d.wanted.AllDown:
 			p.note = notNeeded
