@@ -194,14 +194,14 @@ func sameFile(a, b string) bool {
 }
 
 // demoTimes are the intervals of the demo: slow enough to watch, or, for the
-// story, as fast as they can be told apart.
+// story, as fast as a busy machine can follow.
 type demoTimes struct {
 	interval, timeout, debounce, hold time.Duration
 }
 
 func timesOf(script bool) demoTimes {
 	if script {
-		return demoTimes{200 * time.Millisecond, 100 * time.Millisecond, 200 * time.Millisecond, time.Second}
+		return demoTimes{500 * time.Millisecond, 450 * time.Millisecond, 200 * time.Millisecond, time.Second}
 	}
 	return demoTimes{time.Second, 500 * time.Millisecond, 300 * time.Millisecond, 10 * time.Second}
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // storyWithin is how long a step of the story may take before it did not hold.
-const storyWithin = 20 * time.Second
+const storyWithin = 30 * time.Second
 
 // storyStep is one step of the story: something happens, then exactly these
 // backends, by their numbers, have to be judged up, and both names have to
