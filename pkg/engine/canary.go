@@ -151,7 +151,7 @@ func (e *Engine) forgetFailures() {
 			believed.Fails, believed.Phase, believed.Cause, believed.Detail = 0, "", "", ""
 		}
 		t.health, t.sight = believed, nil
-		e.outdate(t.sets...)
+		e.touch(t)
 	}
 	if len(waited) > 0 {
 		slices.Sort(waited)

@@ -357,6 +357,7 @@ func (e *Engine) next() time.Duration {
 		}
 	}
 	next = sooner(next, e.wordsDue())
+	next = sooner(next, e.skew.due())
 	if e.isBlind() {
 		return next
 	}

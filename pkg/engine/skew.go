@@ -15,11 +15,18 @@ import (
 // speak against this machine's clock and not against the certificates.
 const manyClocks = 2
 
+// clockCalm is for how long nothing has to speak against the clock before the
+// journal says so: one target of several that passes now and then would have it
+// say both again and again.
+const clockCalm = time.Minute
+
 // skew is what speaks against this machine's clock.
 type skew struct {
 	early bool           // it is before the time of the build
 	at    map[string]int // by address: targets whose latest result a wrong clock would explain
-	told  bool           // the guard is on, and the journal says so
+	on    bool           // the guard is on
+	off   time.Duration  // boot time since which it is not
+	told  bool           // the journal says that it is on
 }
 
 // watchClock sees whether the clock can be right. It runs before an event is
@@ -45,7 +52,7 @@ func (e *Engine) doubtClock(t *target, r check.Result) check.Result {
 		e.skew.add(t)
 		e.turnClock()
 	}
-	if wrong && e.skew.told {
+	if wrong && e.skew.on {
 		r.Outcome = check.Unknown
 		r.Detail = "not counted, for this machine's clock may be wrong: " + r.Detail
 		r.Detail = r.Detail[:min(len(r.Detail), check.MaxDetail)]
@@ -67,27 +74,43 @@ func (s *skew) add(t *target) {
 	}
 }
 
-// turnClock switches the guard on or off. What was counted of the first target
-// before the second said the same is taken back, unless it turned a verdict:
-// in doubt everything stays as it is.
+// turnClock switches the guard on or off, and tells of it.
 func (e *Engine) turnClock() {
 	s := &e.skew
-	on := s.early || len(s.at) >= manyClocks
-	if on == s.told {
-		return
+	switch on := s.early || len(s.at) >= manyClocks; {
+	case on && !s.on:
+		s.on = true
+		e.distrustClock()
+	case !on && s.on:
+		s.on, s.off = false, e.now.Boot
 	}
-	s.told = on
-	detail := "nothing speaks against this machine's clock any more: certificates count again"
-	if on {
-		detail = e.clockDoubt()
-		for _, t := range e.targets {
-			if t.before != nil && t.health.Is() == t.before.Is() {
-				t.health, t.sight = *t.before, nil
-				e.touch(t)
-			}
+	switch {
+	case s.on && !s.told:
+		s.told = true
+		e.tell(Entry{Kind: "guard", Target: "clock", Guard: plan.GuardClock, Detail: e.clockDoubt()})
+	case reached(s.due(), e.now.Boot):
+		s.told = false
+		e.tell(Entry{Kind: "guard", Target: "clock", Guard: plan.GuardClock, Detail: "nothing speaks against this machine's clock any more: certificates count again"})
+	}
+}
+
+// due is the boot time at which the end of the guard is to be told; 0 for never.
+func (s *skew) due() time.Duration {
+	if s.on || !s.told {
+		return 0
+	}
+	return s.off + clockCalm
+}
+
+// distrustClock takes back what was counted of the first target before the second
+// said the same, unless it turned a verdict: in doubt everything stays as it is.
+func (e *Engine) distrustClock() {
+	for _, t := range e.targets {
+		if t.before != nil && t.health.Is() == t.before.Is() {
+			t.health, t.sight = *t.before, nil
+			e.touch(t)
 		}
 	}
-	e.tell(Entry{Kind: "guard", Target: "clock", Guard: plan.GuardClock, Detail: detail})
 }
 
 // clockDoubt is what speaks against the clock, and the way on; empty when
@@ -96,7 +119,7 @@ func (e *Engine) clockDoubt() string {
 	const remedy = "look at the clock: timedatectl, chronyc tracking; to set it: timedatectl set-ntp true"
 	now := e.now.Wall.UTC().Format(time.RFC3339)
 	switch {
-	case !e.skew.told:
+	case !e.skew.on:
 		return ""
 	case e.skew.early:
 		return fmt.Sprintf("this machine's clock says %s, and this sidestep was built at %s: certificates that are not valid at this time count as unknown; %s",
