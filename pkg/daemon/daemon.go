@@ -62,6 +62,7 @@ type Daemon struct {
 	refused   error // why the last reload was refused; nil when it was not
 	refusedAt time.Time
 	waiters   []*waiter
+	flood     flood
 	writes    []writeLine
 	rivals    map[record.Name]*reconcile.TwoWritersError
 	shown     map[record.Name]string        // by zone: the plan that a shadow logged last

@@ -1,10 +1,12 @@
 package daemon
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"sync"
 
@@ -231,23 +233,38 @@ func (d *Daemon) append(entries ...store.Entry) {
 	d.errors.note("append to the journal", err)
 }
 
-// logEntry logs a line of the journal for people.
+// logEntry logs a line of the journal for people, unless the same comes too often.
+// What a person said always is. It belongs to the loop.
 func (d *Daemon) logEntry(e engine.Entry) {
+	if e.By != "" || e.Kind == "override" {
+		d.logWord(e)
+		return
+	}
+	pass, more := d.flood.pass(floodKey{e.Kind, e.Target, e.Guard}, d.clock.Boot())
+	if !pass {
+		return
+	}
+	level, message, about := slog.LevelInfo, "decision", []any{"kind", e.Kind, "target", e.Target}
 	switch {
 	case e.Kind == "verdict":
-		d.log.Info("verdict", "target", e.Target, "from", string(e.From), "to", string(e.To),
-			"phase", string(e.Phase), "cause", string(e.Cause), "detail", e.Detail)
-	case e.Kind == "guard" && e.By != "":
-		d.log.Info("approved", "target", e.Target, "by", e.By)
+		message = "verdict"
+		about = []any{"target", e.Target, "from", string(e.From), "to", string(e.To), "phase", string(e.Phase), "cause", string(e.Cause)}
 	case e.Guard == plan.GuardCanary || e.Guard == plan.GuardClock:
-		d.log.Warn("this node", "guard", e.Guard, "detail", e.Detail)
-	case e.Kind == "override":
-		d.log.Info("override", "target", e.Target, "what", e.Detail, "by", e.By)
+		level, message, about = slog.LevelWarn, "this node", []any{"guard", e.Guard}
 	case e.Kind == "guard":
-		d.log.Warn("stopped by a guard", "target", e.Target, "guard", e.Guard, "detail", e.Detail)
+		level, message, about = slog.LevelWarn, "stopped by a guard", []any{"target", e.Target, "guard", e.Guard}
 	case e.Kind == "plan":
-		d.log.Info("changed by somebody else", "target", e.Target, "detail", e.Detail)
-	default:
-		d.log.Info("decision", "kind", e.Kind, "target", e.Target, "detail", e.Detail)
+		message, about = "changed by somebody else", []any{"target", e.Target}
 	}
+	about = append(append(about, "detail", e.Detail), more...)
+	d.log.Log(context.Background(), level, message, about...) //nolint:sloglint // what happened is a constant above
+}
+
+// logWord logs what a person said.
+func (d *Daemon) logWord(e engine.Entry) {
+	if e.Kind == "override" {
+		d.log.Info("override", "target", e.Target, "what", e.Detail, "by", e.By)
+		return
+	}
+	d.log.Info("approved", "target", e.Target, "by", e.By)
 }
