@@ -266,5 +266,5 @@ func (d *Daemon) logWord(e engine.Entry) {
 		d.log.Info("override", "target", e.Target, "what", e.Detail, "by", e.By)
 		return
 	}
-	d.log.Info("approved", "target", e.Target, "by", e.By)
+	d.log.Info("approved", "target", e.Target, "by", e.By, "detail", e.Detail)
 }

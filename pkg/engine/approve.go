@@ -30,7 +30,11 @@ func (e *Engine) approve(ev Approve) {
 		z.dirty = true
 	}
 	e.effects.Save = true
-	e.tell(Entry{Kind: "guard", Target: ev.Target, By: ev.By, Detail: "approved"})
+	detail := "approved"
+	if e.effects.Idle != "" {
+		detail += "; " + e.effects.Idle
+	}
+	e.tell(Entry{Kind: "guard", Target: ev.Target, By: ev.By, Detail: detail})
 }
 
 // approveAll says that overrides which may have been lost are not missed.
