@@ -69,14 +69,14 @@ var rooms = map[string]allowed{
 
 	// assembly
 	"pkg/daemon": {
-		own: "record check health steer plan engine probe resolve schedule provider clock lease lease/file lease/none " +
+		own: "record check health override steer plan engine probe resolve schedule provider clock lease lease/file lease/none " +
 			"store reconcile observe control config",
 		mods: "github.com/coreos/go-systemd/v22/daemon golang.org/x/sys/unix",
 	},
 	"pkg/lab":      {mods: "golang.org/x/sys/unix"},
 	"pkg/simulate": {own: "record check health steer plan engine clock provider provider/memory reconcile config daemon"},
 	"pkg/cli": {
-		own:  "record check config control daemon lab observe provider simulate",
+		own:  "record check override config control daemon lab observe provider simulate",
 		mods: "github.com/rs/zerolog github.com/spf13/cobra github.com/spf13/pflag",
 	},
 	"pkg/bench":           {own: "record steer plan", mods: "golang.org/x/sys/unix"},

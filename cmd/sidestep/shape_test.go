@@ -50,6 +50,12 @@ var eventShape = object{
 	"phase": empty{text{}}, "cause": empty{text{}}, "guard": empty{text{}}, "by": empty{text{}}, "detail": empty{text{}},
 }
 
+var overrideShape = object{
+	"target": text{}, "kind": word{"drain", "force-up", "force-down", "pin", "freeze"}, "value": empty{text{}},
+	"by": text{}, "reason": text{}, "from": moment{}, "until": maybe{text{}},
+	"thing": text{}, "state": word{"in force", "to come", "no effect"}, "detail": empty{text{}},
+}
+
 // shapes are the answers of the commands with --json.
 var shapes = map[string]shape{
 	"plan": object{"zones": list{zoneShape}},
@@ -137,6 +143,18 @@ var shapes = map[string]shape{
 		}},
 	},
 	"approve": object{"approved": text{}, "idle": empty{text{}}},
+	"override": object{
+		"override": overrideShape, "replaced": list{overrideShape}, "dry_run": boolean{}, "daemon": boolean{}, "idle": empty{text{}}, "exit": number{},
+		"records": list{object{
+			"name": name{}, "type": text{}, "variant": empty{text{}}, "known": boolean{}, "at": moment{}, "in": texts{}, "out": texts{}, "live": list{text{}},
+			"stays": texts{}, "blocked": texts{}, "reason": text{},
+		}},
+	},
+	"overrides": object{"overrides": list{overrideShape}, "daemon": boolean{}, "saved_at": maybe{moment{}}},
+	"overridden": object{
+		"overrides": list{overrideShape},
+		"records":   list{object{"answers": list{object{"value": text{}, "override": empty{word{"drain"}}}}}},
+	},
 	"version": object{"version": text{}, "go": text{}, "system": text{}},
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 
 	"github.com/spf13/cobra"
 
@@ -90,18 +91,27 @@ func (a *app) explain(ctx context.Context, request control.ExplainRequest) error
 
 // explainSaved needs no secret: nobody is asked.
 func (a *app) explainSaved(request control.ExplainRequest) (control.Explanation, error) {
-	log, err := a.logger()
+	cfg, log, err := a.withoutSecrets()
 	if err != nil {
 		return control.Explanation{}, err
 	}
+	return daemon.ExplainSaved(cfg, request, log)
+}
+
+// withoutSecrets reads the config for a command that asks nobody.
+func (a *app) withoutSecrets() (*config.Config, *slog.Logger, error) {
+	log, err := a.logger()
+	if err != nil {
+		return nil, nil, err
+	}
 	path, err := config.Find(a.environment)
 	if err != nil {
-		return control.Explanation{}, &usageError{err}
+		return nil, nil, &usageError{err}
 	}
 	cfg, err := config.Load(path, config.Options{Getenv: a.io.Getenv, SkipSecrets: true})
 	if err != nil {
-		return control.Explanation{}, &usageError{err}
+		return nil, nil, &usageError{err}
 	}
 	fmt.Fprintf(a.io.Err, "config: %s\n", path)
-	return daemon.ExplainSaved(cfg, request, log)
+	return cfg, log, nil
 }

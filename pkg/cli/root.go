@@ -42,7 +42,7 @@ by an environment variable: --config by SIDESTEP_CONFIG.
 
 Exit codes: 0 the zone is as wanted, 1 other failure, 2 usage or config,
 3 stopped by a guard, 4 not the leader or the lock is held, 5 provider or
-network error, 10 changes are pending (plan --exit-code).`,
+network error, 6 frozen, 10 changes are pending (plan --exit-code).`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Version:       a.version,
@@ -67,7 +67,9 @@ network error, 10 changes are pending (plan --exit-code).`,
 	root.SetHelpCommand(a.helpCommand())
 	root.AddCommand(
 		a.demoCommand(), a.runCommand(), a.checkCommand(), a.planCommand(), a.reconcileCommand(),
-		a.statusCommand(), a.explainCommand(), a.approveCommand(), a.simulateCommand(), a.validateCommand(), a.configCommand(),
+		a.statusCommand(), a.explainCommand(), a.approveCommand(),
+		a.overrideCommand(), a.drainCommand(), a.undrainCommand(), a.freezeCommand(), a.unfreezeCommand(),
+		a.simulateCommand(), a.validateCommand(), a.configCommand(),
 		a.versionCommand(), a.completionCommand(),
 	)
 	return root

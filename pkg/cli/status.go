@@ -72,6 +72,10 @@ func (a *app) printStatus(s control.Status, now time.Time) {
 	if s.Canary != nil {
 		fmt.Fprintln(a.io.Out, canaryLine(*s.Canary, now))
 	}
+	if len(s.Overrides) > 0 {
+		fmt.Fprintln(a.io.Out)
+		a.table(overrideRows(s.Overrides, now))
+	}
 	a.printZones(s.Zones)
 	a.printRecords(s.Records)
 	a.printTargets(s.Targets, now)

@@ -27,6 +27,9 @@ type backend struct {
 	explain func(context.Context, control.ExplainRequest) (control.Explanation, error)
 	plan    func(context.Context, control.PlanRequest) (control.Plan, error)
 	approve func(context.Context, control.ApproveRequest, string) (control.Approval, error)
+
+	override func(context.Context, control.OverrideRequest, string) (control.Overruled, error)
+	clear    func(context.Context, control.ClearRequest, string) (control.Overruled, error)
 }
 
 func (b backend) Status(ctx context.Context, name string) (control.Status, error) {
@@ -47,6 +50,18 @@ func (b backend) Reconcile(ctx context.Context, r control.PlanRequest) (control.
 		p.Zones[i].Applied = p.Zones[i].Changes
 	}
 	return p, err
+}
+
+func (b backend) Override(ctx context.Context, r control.OverrideRequest, by string) (control.Overruled, error) {
+	return b.override(ctx, r, by)
+}
+
+func (b backend) ClearOverride(ctx context.Context, r control.ClearRequest, by string) (control.Overruled, error) {
+	return b.clear(ctx, r, by)
+}
+
+func (b backend) Overrides(context.Context) (control.Overrides, error) {
+	return control.Overrides{Daemon: true, Overrides: []control.Override{{Target: "192.0.2.1"}}}, nil
 }
 
 func (b backend) Approve(ctx context.Context, r control.ApproveRequest, by string) (control.Approval, error) {

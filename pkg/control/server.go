@@ -28,6 +28,12 @@ type Backend interface {
 	Reconcile(ctx context.Context, request PlanRequest) (Plan, error)
 	// Approve takes a person's yes; by is who said it.
 	Approve(ctx context.Context, request ApproveRequest, by string) (Approval, error)
+	// Override takes an operator's word, and says what comes of it.
+	Override(ctx context.Context, request OverrideRequest, by string) (Overruled, error)
+	// ClearOverride takes operators' words back.
+	ClearOverride(ctx context.Context, request ClearRequest, by string) (Overruled, error)
+	// Overrides lists operators' words.
+	Overrides(ctx context.Context) (Overrides, error)
 }
 
 // maxRequest bounds a request's body.
@@ -190,6 +196,19 @@ func routes(b Backend) http.Handler {
 		if request, ok := decode[ApproveRequest](w, r); ok {
 			reply(w)(b.Approve(r.Context(), request, peer(r.Context())))
 		}
+	})
+	mux.HandleFunc("POST /api/v1/override", func(w http.ResponseWriter, r *http.Request) {
+		if request, ok := decode[OverrideRequest](w, r); ok {
+			reply(w)(b.Override(r.Context(), request, peer(r.Context())))
+		}
+	})
+	mux.HandleFunc("POST /api/v1/override/clear", func(w http.ResponseWriter, r *http.Request) {
+		if request, ok := decode[ClearRequest](w, r); ok {
+			reply(w)(b.ClearOverride(r.Context(), request, peer(r.Context())))
+		}
+	})
+	mux.HandleFunc("GET /api/v1/overrides", func(w http.ResponseWriter, r *http.Request) {
+		reply(w)(b.Overrides(r.Context()))
 	})
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusNotFound, &Error{

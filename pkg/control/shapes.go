@@ -204,7 +204,10 @@ type Override struct {
 	By     string     `json:"by"`
 	Reason string     `json:"reason"`
 	From   time.Time  `json:"from"`
-	Until  *time.Time `json:"until"`
+	Until  *time.Time `json:"until"`  // null: forever
+	Thing  string     `json:"thing"`  // what the target is: all, zone, record set, address, target, site, scenario
+	State  string     `json:"state"`  // "in force", "to come", "no effect"
+	Detail string     `json:"detail"` // why it has no effect, in words
 }
 
 // Write is one call to a provider.

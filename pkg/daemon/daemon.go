@@ -68,6 +68,8 @@ type Daemon struct {
 	shown     map[record.Name]string        // by zone: the plan that a shadow logged last
 	takenUp   time.Time                     // what was saved until then is taken up
 	kept      map[string]engine.TargetState // what a command found saved, for targets that it does not judge
+	found     engine.State                  // all that a command found saved
+	fresh     bool                          // found is young enough to go by
 	saved     time.Time                     // wall time of the last try to save
 	saving    time.Duration                 // how long the last save took
 	unsaved   error                         // why it failed

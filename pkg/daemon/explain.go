@@ -56,12 +56,9 @@ func explainSaved(c *config.Config, request control.ExplainRequest, clk clock.Cl
 	if state == nil {
 		return control.Explanation{}, nothingSaved(request, unusable(c.State.Dir, loaded))
 	}
-	e.Restore(*state, true, true)
+	d.takeUp(e, *state, true)
 	if loaded.Lost() {
 		e.Lose()
-	}
-	for _, zone := range publishedZones(c, *state) {
-		e.Step(d.now(), engine.Seen{Zone: zone})
 	}
 	view := e.View(d.now())
 	answer, err := d.explain(view, request)
@@ -74,6 +71,52 @@ func explainSaved(c *config.Config, request control.ExplainRequest, clk clock.Cl
 		onlySaved(&answer.Records[i], *state)
 	}
 	addEvidence(&answer, c.State.Dir)
+	return answer, nil
+}
+
+// takeUp shows an engine what was saved, and what the zones answered with then.
+func (d *Daemon) takeUp(e *engine.Engine, state engine.State, verdicts bool) {
+	e.Restore(state, verdicts, verdicts)
+	for _, zone := range publishedZones(d.config, state) {
+		e.Step(d.now(), engine.Seen{Zone: zone})
+	}
+}
+
+// foresight is the engine that knows what a person's word will do: that of the
+// daemon, or, where none runs, one that knows what a daemon saved.
+func (d *Daemon) foresight(e *engine.Engine) *engine.Engine {
+	if !d.options.Once {
+		return e
+	}
+	saved := engine.New(d.engineConfig(d.config), d.now())
+	if d.fresh {
+		state := d.found
+		state.Overrides = e.RestState().Overrides
+		d.takeUp(saved, state, true)
+	}
+	return saved
+}
+
+// OverridesSaved lists the overrides where no daemon runs, from what one left in
+// the state directory.
+func OverridesSaved(c *config.Config, log *slog.Logger) (control.Overrides, error) {
+	d := &Daemon{options: Options{Config: c}, config: c, clock: clock.System(), log: log}
+	e := engine.New(d.engineConfig(c), d.now())
+	s, loaded, err := store.Open(c.State.Dir, store.Options{Now: d.clock.Wall, MaxAge: c.State.MaxAge, ReadOnly: true})
+	if err != nil {
+		return control.Overrides{}, fmt.Errorf("list the overrides: %w", err)
+	}
+	answer := control.Overrides{Overrides: []control.Override{}}
+	state, loaded := readState(s, loaded)
+	switch {
+	case loaded.Lost():
+		return answer, fmt.Errorf("list the overrides: %w", unusable(c.State.Dir, loaded))
+	case state == nil:
+		return answer, nil
+	}
+	e.Restore(*state, false, false)
+	e.Step(d.now(), engine.Tick{}) // what ended since then has ended
+	answer.Overrides, answer.SavedAt = describeOverrides(e.View(d.now())), &loaded.SavedAt
 	return answer, nil
 }
 

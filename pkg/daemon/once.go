@@ -62,6 +62,29 @@ func (d *Daemon) ApproveOnce(ctx context.Context, request control.ApproveRequest
 	return answer, err
 }
 
+// OverrideOnce takes an operator's word where no daemon runs, and writes it into
+// the state directory under the lock. Nobody is asked and nothing is probed.
+func (d *Daemon) OverrideOnce(ctx context.Context, request control.OverrideRequest, by string, progress Progress) (control.Overruled, error) {
+	var answer control.Overruled
+	err := d.session(ctx, progress, func(ctx context.Context) error {
+		var err error
+		answer, err = d.Override(ctx, request, by)
+		return err
+	})
+	return answer, err
+}
+
+// ClearOverrideOnce takes words back in the same way.
+func (d *Daemon) ClearOverrideOnce(ctx context.Context, request control.ClearRequest, by string, progress Progress) (control.Overruled, error) {
+	var answer control.Overruled
+	err := d.session(ctx, progress, func(ctx context.Context) error {
+		var err error
+		answer, err = d.ClearOverride(ctx, request, by)
+		return err
+	})
+	return answer, err
+}
+
 // lookAll lists every zone and shows the engine what is there.
 func (d *Daemon) lookAll(ctx context.Context) error {
 	for _, z := range d.options.Config.Zones {

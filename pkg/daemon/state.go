@@ -66,6 +66,9 @@ func (d *Daemon) lookAtState() error {
 	if state != nil {
 		verdicts := loaded.Recent && !d.options.Once // a command judges by its own rounds
 		d.engine.Restore(*state, verdicts, loaded.Recent)
+		if d.options.Once {
+			d.found, d.fresh = *state, loaded.Recent
+		}
 		if loaded.Recent && d.options.Once {
 			d.kept = state.Targets
 		}

@@ -56,7 +56,7 @@ func (d *Daemon) describe(e *engine.Engine, only record.Name) control.Status {
 	status := control.Status{
 		Node: d.config.Node.Name, Leader: d.leaderStatus(),
 		Zones: []control.Zone{}, Records: []control.Record{}, Targets: []control.Target{},
-		Sites: []control.Site{}, Overrides: []control.Override{}, Notices: d.notices(view),
+		Sites: []control.Site{}, Frozen: frozen(view), Overrides: describeOverrides(view), Notices: d.notices(view),
 		Writes:   newestFirst(d.writes),
 		Schedule: describeSchedule(d.schedule.Stats()),
 		Canary:   describeCanary(view.Canary),
@@ -111,6 +111,7 @@ func viewNotices(view engine.View) []string {
 	if view.Lost {
 		notices = append(notices, "the saved state was corrupt and overrides may be lost with it: nothing is resumed until you looked and said: sidestep approve all")
 	}
+	notices = append(notices, overrideNotices(view)...)
 	if all := len(view.Targets); all > 1 && noneUp(view.Targets) {
 		notices = append(notices, fmt.Sprintf("not one of the %d targets that this node probes is up: it may be this machine or its network", all))
 	}
@@ -237,7 +238,9 @@ func describeSet(s engine.SetView, view engine.View) control.Record {
 		}
 	}
 	for i, judged := range s.Judged {
-		r.Answers = append(r.Answers, describeAnswer(s.Spec.At(i), judged, *s.Plan.Seen))
+		a := describeAnswer(s.Spec.At(i), judged, *s.Plan.Seen)
+		a.Verdict, a.Override = string(s.Seen[i]), string(s.Ruled[i])
+		r.Answers = append(r.Answers, a)
 	}
 	return r
 }
@@ -266,14 +269,8 @@ func blockedAt(view engine.View, s engine.SetView) []control.Blocked {
 
 func describeAnswer(a steer.Answer, judged steer.Judged, seen record.Set) control.Answer {
 	out := control.Answer{
-		Value: a.Value, State: "missing", Verdict: string(health.Unknown),
+		Value: a.Value, State: "missing",
 		Usable: judged.Usable == steer.Yes, Reason: judged.Why,
-	}
-	switch judged.Usable {
-	case steer.Yes:
-		out.Verdict = string(health.Up)
-	case steer.No:
-		out.Verdict = string(health.Down)
 	}
 	if at, found := seen.Find(a.Value); found {
 		switch {

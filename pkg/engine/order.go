@@ -42,11 +42,10 @@ type UnknownTargetError struct {
 }
 
 func (u *UnknownTargetError) Error() string {
-	things := []override.Thing{override.Set, override.Address, override.Site, override.Target, override.All}
-	if u.Kind != "" {
-		things = u.Kind.Takes()
+	if u.Kind == "" {
+		return fmt.Sprintf("the config has no %q", u.Target)
 	}
-	return fmt.Sprintf("%q is nothing in the config: expected %s", u.Target, override.Join(things))
+	return fmt.Sprintf("the config has no %q; a %s is of %s", u.Target, u.Kind, override.Join(u.Kind.Takes()))
 }
 
 func (e *Engine) findAll(text string) (thing, bool) {
@@ -112,7 +111,7 @@ func (e *Engine) read(o override.Override) (*word, error) {
 		return nil, err
 	}
 	if !slices.Contains(o.Kind.Takes(), th.kind) {
-		return nil, fmt.Errorf("%s is the name of %s, and a %s is about %s", th.shown(), article(th.kind), o.Kind, override.Join(o.Kind.Takes()))
+		return nil, fmt.Errorf("%s is the name of %s, and a %s is of %s", th.shown(), article(th.kind), o.Kind, override.Join(o.Kind.Takes()))
 	}
 	if o.Thing != "" && o.Thing != th.kind {
 		return nil, fmt.Errorf("%s was %s when this was said, and is %s now", th.shown(), article(o.Thing), article(th.kind))
@@ -429,4 +428,10 @@ func (e *Engine) withdrawFrozen(z *zone) {
 		e.letOut(z)
 	}
 	z.froze = false
+}
+
+// Knows reports whether a text is something that an override can be of.
+func (e *Engine) Knows(kind override.Kind, text string) bool {
+	_, err := e.thing(kind, text)
+	return err == nil
 }

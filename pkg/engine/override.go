@@ -2,6 +2,7 @@ package engine
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -18,8 +19,16 @@ type word struct {
 	remind time.Time // when the journal is told again that it is still there
 }
 
-// inForce reports whether the override has an effect now.
-func (w *word) inForce() bool { return w.begun && w.inert == "" }
+// inForce lists those that have an effect now, in their order.
+func inForce(words []*word) []*word {
+	var list []*word
+	for _, w := range words {
+		if w.begun && w.inert == "" {
+			list = append(list, w)
+		}
+	}
+	return list
+}
 
 // remindEvery is how often the journal is told of an override that is still in
 // force.
@@ -50,7 +59,7 @@ func (e *Engine) override(ev Override) {
 func (e *Engine) clear(ev Clear) {
 	kept := []*word{}
 	for _, w := range e.words {
-		if !e.means(ev.Target, w) || ev.Kind != "" && ev.Kind != w.Kind {
+		if !e.clears(ev, w) {
 			kept = append(kept, w)
 			continue
 		}
@@ -68,13 +77,18 @@ func (e *Engine) clear(ev Clear) {
 	}
 	th, err := e.thing(ev.Kind, ev.Target)
 	if err != nil {
-		e.effects.Err = fmt.Errorf("clear %q: %w", ev.Target, err)
+		e.effects.Err = err
 		return
 	}
 	e.effects.Idle = fmt.Sprintf("there is no %s on %s", what, th.shown())
 	if by := e.also(ev.Kind, th); by != nil {
 		e.effects.Idle += fmt.Sprintf("; %s is %s with %s", th.shown(), by.Kind.Did(), by.Shown())
 	}
+}
+
+// clears reports whether an override is what a Clear is about.
+func (e *Engine) clears(ev Clear, w *word) bool {
+	return (ev.Kind == "" || ev.Kind == w.Kind) && e.means(ev.Target, w)
 }
 
 // find is the place of the override that another one replaces; -1 for none.
@@ -135,12 +149,7 @@ func nextReminder(from, now time.Time) time.Time {
 // again: an operator's word is rare.
 func (e *Engine) obey() {
 	e.effects.Save = true
-	e.orders = nil
-	for _, w := range e.words {
-		if w.inForce() {
-			e.orders = append(e.orders, w)
-		}
-	}
+	e.orders = inForce(e.words)
 	e.forceTargets()
 	e.forceScenes()
 	e.outdate(e.sets...)
@@ -177,7 +186,7 @@ func (e *Engine) reread() {
 		now, err := e.read(w.Override)
 		w.inert = ""
 		if err != nil {
-			w.inert, w.thing = err.Error(), thing{}
+			w.inert, w.thing = inertWords(err), thing{}
 		} else {
 			w.thing = now.thing
 		}
@@ -194,6 +203,13 @@ func (e *Engine) reread() {
 	}
 }
 
+func inertWords(err error) string {
+	if unknown, is := errors.AsType[*UnknownTargetError](err); is {
+		return fmt.Sprintf("the config has no %q any more", unknown.Target)
+	}
+	return err.Error()
+}
+
 // restoreWords takes up what an earlier process left, whatever its age. What
 // ended in the meantime ends now.
 func (e *Engine) restoreWords(saved []override.Override) {
@@ -201,7 +217,7 @@ func (e *Engine) restoreWords(saved []override.Override) {
 	for _, o := range saved {
 		w, err := e.read(o)
 		if err != nil {
-			w = &word{Override: o, inert: err.Error()}
+			w = &word{Override: o, inert: inertWords(err)}
 		}
 		if w.begun = w.Begun(e.now.Wall); w.begun {
 			w.remind = nextReminder(w.From, e.now.Wall)

@@ -11,11 +11,19 @@ import (
 // there as it does elsewhere, a drained site is in maintenance, and what is
 // forced up or down is true or false, whatever it rests on.
 func (e *Engine) forceScenes() {
+	e.forceNet()
+	for _, s := range e.scenes.sites {
+		e.refreshSite(s)
+	}
+}
+
+// forceNet does so as far as sites and scenarios are true or false.
+func (e *Engine) forceNet() {
 	for _, t := range e.targets {
 		e.scenes.net.Set(t.node, truth(t))
 	}
 	for _, s := range e.scenes.sites {
-		e.refreshSite(s)
+		e.scenes.net.Set(s.maintenance, scenario.Of(e.maintenanceOf(s) != ""))
 		e.force(override.Site, s.spec.Name)
 	}
 	for name := range e.scenes.specs {

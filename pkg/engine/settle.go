@@ -64,11 +64,10 @@ func (s *set) beReady() { s.ready, s.zone.turned = true, true }
 // judge brings the answers of a record set up to date with their targets. An
 // answer that ceases to be usable takes the approval of a failback with it.
 func (e *Engine) judge(s *set) {
-	judged := make([]steer.Judged, len(s.judged))
-	for i := range s.targets {
-		usable, why := e.judgeAnswer(s, i)
-		judged[i] = steer.Judged{Usable: usable, Since: s.judged[i].Since, Why: why}
-		if len(e.orders) > 0 && why != s.judged[i].Why {
+	judged := e.judgedNow(s)
+	for i := range judged {
+		usable := judged[i].Usable
+		if len(e.orders) > 0 && judged[i].Why != s.judged[i].Why {
 			s.zone.turned = true // what the probes say beside an override is shown
 		}
 		if before := s.judged[i].Usable; before != usable {
@@ -78,6 +77,20 @@ func (e *Engine) judge(s *set) {
 		}
 	}
 	s.judged = judged
+}
+
+// judgedNow is what is known of the answers of a record set now. What has changed
+// has done so now.
+func (e *Engine) judgedNow(s *set) []steer.Judged {
+	judged := make([]steer.Judged, len(s.judged))
+	for i := range s.targets {
+		usable, why := e.judgeAnswer(s, i)
+		judged[i] = steer.Judged{Usable: usable, Since: s.judged[i].Since, Why: why}
+		if usable != s.judged[i].Usable {
+			judged[i].Since = e.now.Boot
+		}
+	}
+	return judged
 }
 
 // judgeAnswer is whether an answer is usable, and why. An operator's word and the
@@ -312,13 +325,13 @@ func (e *Engine) work(z *zone, override map[string]bool) Work {
 
 // input is what a decision about a record set rests on. It shares nothing with
 // the engine that the engine would change.
-func (e *Engine) input(s *set, override map[string]bool) steer.Input {
+func (e *Engine) input(s *set, guards map[string]bool) steer.Input {
 	in := steer.Input{
 		Spec: s.spec, Judged: s.judged, Now: e.now.Boot, Failback: s.failback,
-		Resume: s.resume, Lost: e.lost && !override[plan.GuardState],
+		Resume: s.resume, Lost: e.lost && !guards[plan.GuardState],
 	}
 	in.Disaster, in.Declared = e.disaster(s)
-	if override[plan.GuardHeld] {
+	if guards[plan.GuardHeld] {
 		in.Resume = s.spec.Values()
 	}
 	if w := e.pinOf(s); w != nil {

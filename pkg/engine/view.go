@@ -16,6 +16,7 @@ import (
 // View is the engine's state for people: a copy, sorted, that the engine does
 // not change any more.
 type View struct {
+	Now       time.Time // when this was
 	Targets   []TargetView
 	Sets      []SetView
 	Zones     []ZoneView
@@ -71,7 +72,7 @@ type ZoneView struct {
 func (e *Engine) View(now Now) View {
 	e.now = now
 	v := View{
-		Lost: e.lost, Canary: e.canaryView(), Blind: e.blindness(), Clock: e.clockDoubt(),
+		Now: now.Wall, Lost: e.lost, Canary: e.canaryView(), Blind: e.blindness(), Clock: e.clockDoubt(),
 		Words: e.overrideViews(), Sites: e.siteViews(), Scenarios: e.scenarioViews(),
 	}
 	for _, name := range e.config.Zones {

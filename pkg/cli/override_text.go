@@ -1,0 +1,164 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"sidestep/pkg/control"
+	"sidestep/pkg/record"
+)
+
+// printOverruled says what was said and what comes of it.
+func (a *app) printOverruled(o control.Overruled) error {
+	a.exit = o.Exit
+	if a.json {
+		return a.printJSON(o)
+	}
+	if o.Idle != "" {
+		fmt.Fprintln(a.io.Out, o.Idle)
+		return nil
+	}
+	now := time.Now()
+	a.printWord(o, now)
+	for _, r := range o.Records {
+		for _, line := range foreseenLines(r, o, now) {
+			fmt.Fprintf(a.io.Out, "%s %s: %s\n", record.Name(r.Name).Shown(), r.Type, line)
+		}
+	}
+	switch {
+	case o.DryRun:
+		fmt.Fprintln(a.io.Out, "nothing was kept (--dry-run)")
+	case !o.Daemon:
+		fmt.Fprintln(a.io.Out, "no daemon runs here; to write it now: sidestep reconcile")
+	}
+	return nil
+}
+
+func (a *app) printWord(o control.Overruled, now time.Time) {
+	if o.Override == nil {
+		for _, r := range o.Replaced {
+			fmt.Fprintf(a.io.Out, "cleared: %s\n", overrideWords(r, now))
+		}
+		return
+	}
+	replaced := ""
+	if len(o.Replaced) > 0 {
+		replaced = "; it takes the place of the one " + endWords(o.Replaced[0], now)
+	}
+	fmt.Fprintf(a.io.Out, "%s%s\n", overrideWords(*o.Override, now), replaced)
+}
+
+// overrideWords is an override in one line: "drain 203.0.113.10 until 14:00
+// (in 2h): new kernel".
+func overrideWords(o control.Override, now time.Time) string {
+	value, from := "", ""
+	if o.Value != "" {
+		value = " to " + o.Value
+	}
+	if o.From.After(now) {
+		from = " from " + timeWords(o.From, now)
+	}
+	return fmt.Sprintf("%s %s%s%s %s: %s", o.Kind, strings.TrimSuffix(o.Target, "."), value, from, endWords(o, now), o.Reason)
+}
+
+func endWords(o control.Override, now time.Time) string {
+	if o.Until == nil {
+		return "forever"
+	}
+	return "until " + timeWords(*o.Until, now)
+}
+
+// timeWords is a time by this machine's clock, with its day when that is another.
+func timeWords(at, now time.Time) string {
+	at, now = at.Local(), now.Local()
+	if at.YearDay() == now.YearDay() && at.Year() == now.Year() {
+		return at.Format(time.TimeOnly)
+	}
+	return at.Format(time.DateTime)
+}
+
+// foreseenLines say what becomes of a record set.
+func foreseenLines(r control.Foreseen, o control.Overruled, now time.Time) []string {
+	if !r.Known {
+		return []string{"what happens is not known yet, because what it answers with or what the probes see is not; look: sidestep plan"}
+	}
+	var lines []string
+	for _, s := range r.Stays {
+		lines = append(lines, fmt.Sprintf("%s cannot go out now: %s; it goes out as soon as another can take its place", s.Value, s.Reason))
+	}
+	if what := moves(r); what != "" {
+		lines = append(lines, fmt.Sprintf("%s %s; %s live then", what, whenWords(r, o, now), plural(len(r.Live), "answer is", "answers are")))
+	} else if len(r.Stays) == 0 {
+		lines = append(lines, "nothing changes: it answers with "+orElse(strings.Join(r.Live, ", "), "nothing")+" ("+r.Reason+")")
+	}
+	for _, b := range r.Blocked {
+		lines = append(lines, fmt.Sprintf("not before guard %s lets it: %s", b.Guard, b.Detail))
+	}
+	return lines
+}
+
+func moves(r control.Foreseen) string {
+	var parts []string
+	for _, m := range []struct {
+		values []string
+		one    string
+		more   string
+	}{{r.Out, "goes out", "go out"}, {r.In, "comes in", "come in"}} {
+		switch len(m.values) {
+		case 0:
+		case 1:
+			parts = append(parts, m.values[0]+" "+m.one)
+		default:
+			parts = append(parts, strings.Join(m.values, ", ")+" "+m.more)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// whenWords is when it is written: by the clock with a daemon.
+func whenWords(r control.Foreseen, o control.Overruled, now time.Time) string {
+	switch {
+	case len(r.Blocked) > 0:
+		return "when it may"
+	case !o.Daemon && o.Override != nil && o.Override.From.After(now):
+		return "from " + timeWords(o.Override.From, now)
+	case !o.Daemon:
+		return "with the next reconcile"
+	}
+	return "at " + timeWords(*r.At, now)
+}
+
+// printOverrides lists overrides, those that go before the others first.
+func (a *app) printOverrides(o control.Overrides, now time.Time) {
+	if !o.Daemon {
+		saved := "and none saved anything"
+		if o.SavedAt != nil {
+			saved = "and this was saved " + since(now, *o.SavedAt) + " ago"
+		}
+		fmt.Fprintf(a.io.Err, "no daemon runs here, %s\n", saved)
+	}
+	if len(o.Overrides) == 0 {
+		fmt.Fprintln(a.io.Out, "there are no overrides")
+		return
+	}
+	a.table(overrideRows(o.Overrides, now))
+}
+
+func overrideRows(overrides []control.Override, now time.Time) [][]string {
+	rows := [][]string{{"OVERRIDE", "TARGET", "VALUE", "STATE", "BY", "FROM", "UNTIL", "REASON"}}
+	for _, o := range overrides {
+		state := o.State
+		if o.Detail != "" {
+			state += ": " + o.Detail
+		}
+		until := "forever"
+		if o.Until != nil {
+			until = timeWords(*o.Until, now)
+		}
+		rows = append(rows, []string{
+			o.Kind, strings.TrimSuffix(o.Target, "."), o.Value, state, o.By, timeWords(o.From, now), until, o.Reason,
+		})
+	}
+	return rows
+}

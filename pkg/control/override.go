@@ -1,0 +1,92 @@
+package control
+
+import (
+	"context"
+	"net/http"
+	"time"
+)
+
+// OverrideRequest is an operator's word.
+type OverrideRequest struct {
+	Kind   string     `json:"kind"`   // drain, force-up, force-down, pin, freeze
+	Target string     `json:"target"` // what it is of
+	Values []string   `json:"values,omitempty"`
+	For    string     `json:"for"` // how long: "30m", "2d", "forever"
+	Reason string     `json:"reason"`
+	At     *time.Time `json:"at,omitempty"`      // when it begins; null for now
+	DryRun bool       `json:"dry_run,omitempty"` // say what would happen, and keep nothing
+}
+
+// ClearRequest takes operators' words about a target back.
+type ClearRequest struct {
+	Target string `json:"target"`
+	Kind   string `json:"kind,omitempty"`    // empty for every kind
+	DryRun bool   `json:"dry_run,omitempty"` // say what would happen, and keep everything
+}
+
+// Overruled is the answer to both.
+type Overruled struct {
+	Override *Override  `json:"override"` // what was set; null for a clear
+	Replaced []Override `json:"replaced"` // what it took the place of, or what was cleared
+	DryRun   bool       `json:"dry_run"`
+	Daemon   bool       `json:"daemon"` // false: no daemon runs, and nothing is written before one does or reconcile is called
+	Records  []Foreseen `json:"records"`
+	Idle     string     `json:"idle"` // why nothing changes by it, in words
+	Exit     int        `json:"exit"` // what the command exits with
+}
+
+// Foreseen is what becomes of one record set by an operator's word, as things
+// are now.
+type Foreseen struct {
+	Name    string     `json:"name"`
+	Type    string     `json:"type"`
+	Variant string     `json:"variant"`
+	Known   bool       `json:"known"` // false: its zone was not listed yet, or its targets are not judged; then the rest is empty
+	At      *time.Time `json:"at"`    // when it is written at the earliest
+	In      []string   `json:"in"`
+	Out     []string   `json:"out"`
+	Live    []string   `json:"live"` // once that is written
+	Stays   []Stay     `json:"stays"`
+	Blocked []Blocked  `json:"blocked"` // by what it is stopped
+	Reason  string     `json:"reason"`
+}
+
+// Stay is an answer that was meant to go out and cannot.
+type Stay struct {
+	Value  string `json:"value"`
+	Reason string `json:"reason"`
+}
+
+// Overrides is the answer of override list.
+type Overrides struct {
+	Overrides []Override `json:"overrides"`
+	Daemon    bool       `json:"daemon"`   // false: no daemon runs, and this is what is saved
+	SavedAt   *time.Time `json:"saved_at"` // when it was; null with a daemon
+}
+
+// Override says an operator's word.
+func (c *Client) Override(ctx context.Context, request OverrideRequest) (Overruled, error) {
+	return c.overrule(ctx, "/api/v1/override", request)
+}
+
+// ClearOverride takes operators' words back.
+func (c *Client) ClearOverride(ctx context.Context, request ClearRequest) (Overruled, error) {
+	return c.overrule(ctx, "/api/v1/override/clear", request)
+}
+
+func (c *Client) overrule(ctx context.Context, path string, request any) (Overruled, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, answerWithin, errSilent)
+	defer cancel()
+	var answer Overruled
+	err := c.call(ctx, http.MethodPost, path, request, &answer)
+	return answer, err
+}
+
+// Overrides asks for the overrides that there are.
+func (c *Client) Overrides(ctx context.Context) (Overrides, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, answerWithin, errSilent)
+	defer cancel()
+	var answer Overrides
+	err := c.call(ctx, http.MethodGet, "/api/v1/overrides", nil, &answer)
+	return answer, err
+}

@@ -1,0 +1,302 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"sidestep/pkg/config"
+	"sidestep/pkg/control"
+	"sidestep/pkg/engine"
+	"sidestep/pkg/override"
+	"sidestep/pkg/plan"
+	"sidestep/pkg/record"
+)
+
+// Override takes an operator's word. Like an approval, one that cannot be stored
+// is refused.
+func (d *Daemon) Override(_ context.Context, request control.OverrideRequest, by string) (control.Overruled, error) {
+	var answer control.Overruled
+	err := errStopped
+	d.ask(func(e *engine.Engine) { answer, err = d.override(e, request, by) })
+	return answer, err
+}
+
+// ClearOverride takes operators' words back.
+func (d *Daemon) ClearOverride(_ context.Context, request control.ClearRequest, by string) (control.Overruled, error) {
+	var answer control.Overruled
+	err := errStopped
+	d.ask(func(e *engine.Engine) { answer, err = d.clearOverride(e, request, by) })
+	return answer, err
+}
+
+// Overrides lists operators' words.
+func (d *Daemon) Overrides(context.Context) (control.Overrides, error) {
+	answer := control.Overrides{Daemon: true}
+	if !d.ask(func(e *engine.Engine) { answer.Overrides = describeOverrides(e.View(d.now())) }) {
+		return control.Overrides{}, errStopped
+	}
+	return answer, nil
+}
+
+// override belongs to the loop. What comes of it is foreseen by the engine that
+// knows the zone: without a daemon that is another one, made of what was saved.
+func (d *Daemon) override(e *engine.Engine, request control.OverrideRequest, by string) (control.Overruled, error) {
+	word, err := wordOf(request, by, d.clock.Wall())
+	if err != nil {
+		return control.Overruled{}, wrongWord(request.Kind, request.Target, err, "")
+	}
+	word.Target = d.overrideTarget(e, word.Kind, word.Target)
+	foreseen, err := d.foresight(e).Foresee(d.now(), engine.Override{Override: word})
+	if err != nil {
+		return control.Overruled{}, wrongWord(request.Kind, request.Target, err, d.nearTarget(word.Kind, err))
+	}
+	answer := d.overruled(foreseen, request.DryRun)
+	o := describeOverride(engine.OverrideView{Override: foreseen.Override, Begun: foreseen.Override.Begun(d.clock.Wall())})
+	answer.Override = &o
+	if request.DryRun {
+		return answer, nil
+	}
+	_, err = d.say(fmt.Sprintf("%s %q", request.Kind, request.Target), engine.Override{Override: word})
+	return answer, err
+}
+
+// clearOverride belongs to the loop.
+func (d *Daemon) clearOverride(e *engine.Engine, request control.ClearRequest, by string) (control.Overruled, error) {
+	kind := override.Kind(request.Kind)
+	if kind != "" && !slices.Contains(override.Kinds, kind) {
+		return control.Overruled{}, wrongWord("clear", request.Target, fmt.Errorf("expected one of %s, got %q", override.Join(override.Kinds), kind), "")
+	}
+	clearing := engine.Clear{Target: d.overrideTarget(e, kind, request.Target), Kind: kind, By: by}
+	foreseen, err := d.foresight(e).Foresee(d.now(), clearing)
+	if err != nil {
+		return control.Overruled{}, wrongWord("clear", request.Target, err, "")
+	}
+	answer := d.overruled(foreseen, request.DryRun)
+	if request.DryRun {
+		return answer, nil
+	}
+	effects, err := d.say(fmt.Sprintf("clear %q", request.Target), clearing)
+	if effects.Err != nil {
+		err = wrongWord("clear", request.Target, effects.Err, d.nearTarget(kind, effects.Err))
+	}
+	answer.Idle = effects.Idle
+	return answer, err
+}
+
+// say lets the engine take a person's word, if that can be kept.
+func (d *Daemon) say(what string, event engine.Event) (engine.Effects, error) {
+	if !d.leader.leads() {
+		return engine.Effects{}, &control.Error{
+			Message: fmt.Sprintf("%s: this node is not the leader and stores nothing: %s", what, d.leader.status(d.now()).Detail),
+			Hint:    "say it to the leader", Exit: control.ExitNotLeader,
+		}
+	}
+	if err := d.save(); err != nil {
+		return engine.Effects{}, notStored(what, "refused, because it could not be stored", err)
+	}
+	effects := d.step(event)
+	if effects.Err == nil && d.unsaved != nil {
+		return effects, notStored(what, "it holds until a restart, because it could not be stored", d.unsaved)
+	}
+	return effects, nil
+}
+
+// wordOf makes an override of a request. Its times are by this machine's clock.
+func wordOf(request control.OverrideRequest, by string, now time.Time) (override.Override, error) {
+	o := override.Override{
+		Kind: override.Kind(request.Kind), Target: request.Target, Values: request.Values,
+		By: by, Reason: request.Reason, Said: now, From: now,
+	}
+	hold, err := override.ParseFor(request.For)
+	if err != nil {
+		return o, fmt.Errorf("for how long: %w", err)
+	}
+	if request.At != nil {
+		if o.From = request.At.UTC(); o.From.Before(now) {
+			return o, fmt.Errorf("it is meant to begin at %s, and it is %s: leave the time out to begin now",
+				o.From.Format(time.RFC3339), now.UTC().Format(time.RFC3339))
+		}
+	}
+	if hold > 0 {
+		o.Until = o.From.Add(hold)
+	}
+	return o, nil
+}
+
+func wrongWord(what, target string, err error, near string) error {
+	hint := ""
+	if near != "" {
+		hint = "perhaps " + near
+	}
+	if what == "" {
+		what = "override"
+	}
+	return &control.Error{Message: fmt.Sprintf("%s %q: %v", what, target, err), Hint: hint, Exit: control.ExitUsage}
+}
+
+func notStored(what, outcome string, err error) error {
+	return &control.Error{
+		Message: fmt.Sprintf("%s: %s: %v", what, outcome, err),
+		Hint:    "make room or make the state directory writable, and say it again", Exit: control.ExitFailure,
+	}
+}
+
+// overrideTarget completes a short name of the config, unless it means something
+// as it is.
+func (d *Daemon) overrideTarget(e *engine.Engine, kind override.Kind, text string) string {
+	if e.Knows(kind, text) {
+		return text
+	}
+	return d.approveTarget(text)
+}
+
+// nearTarget is what may have been meant by a target that is unknown; empty when
+// nothing is near.
+func (d *Daemon) nearTarget(kind override.Kind, err error) string {
+	unknown, is := errors.AsType[*engine.UnknownTargetError](err)
+	if !is {
+		return ""
+	}
+	return config.Nearest(unknown.Target, OverrideTargets(d.config, kind))
+}
+
+// OverrideTargets lists what an override of a kind can be of in a config, for
+// people; of none, of any kind.
+func OverrideTargets(c *config.Config, kind override.Kind) []string {
+	things := kind.Takes()
+	if kind == "" {
+		things = []override.Thing{override.All, override.Zone, override.Set, override.Address, override.Target, override.Site, override.Scenario}
+	}
+	found := map[string]bool{}
+	for _, thing := range things {
+		switch thing {
+		case override.All:
+			found["all"] = true
+		case override.Zone:
+			for _, z := range c.Zones {
+				found[z.Name.Unrooted()] = true
+			}
+		case override.Set, override.Address, override.Target, override.Site, override.Scenario:
+			addTargets(found, c, thing)
+		}
+	}
+	return slices.Sorted(maps.Keys(found))
+}
+
+func addTargets(found map[string]bool, c *config.Config, thing override.Thing) {
+	for _, spec := range c.Records {
+		if thing == override.Set {
+			found[spec.Key.Name.Unrooted()] = true
+		}
+		for i := range spec.Len() {
+			a := spec.At(i)
+			switch {
+			case thing == override.Address:
+				found[record.Name(a.Value).Unrooted()] = true
+			case thing == override.Target:
+				for _, name := range spec.Checks {
+					found[name+"@"+a.Probe] = true
+				}
+			case thing == override.Site && a.Site != "":
+				found[a.Site] = true
+			}
+		}
+	}
+}
+
+// overruled says what was foreseen.
+func (d *Daemon) overruled(f engine.Foreseen, dryRun bool) control.Overruled {
+	answer := control.Overruled{Replaced: []control.Override{}, DryRun: dryRun, Daemon: !d.options.Once, Records: []control.Foreseen{}}
+	for _, o := range f.Replaced {
+		answer.Replaced = append(answer.Replaced, describeOverride(engine.OverrideView{Override: o, Begun: o.Begun(d.clock.Wall())}))
+	}
+	var codes []int
+	for _, s := range f.Sets {
+		r := describeForesight(s)
+		answer.Records = append(answer.Records, r)
+		if f.Override.Kind != override.Freeze { // that something is stopped is what is asked for
+			codes = append(codes, foresightExit(s))
+		}
+	}
+	answer.Exit = control.Worst(codes...)
+	return answer
+}
+
+func describeForesight(f engine.Foresight) control.Foreseen {
+	r := control.Foreseen{
+		Name: string(f.Key.Name), Type: string(f.Key.Type), Variant: f.Key.Variant, Known: f.Known,
+		In: []string{}, Out: []string{}, Live: []string{}, Stays: []control.Stay{}, Blocked: []control.Blocked{},
+	}
+	if !f.Known {
+		return r
+	}
+	at := f.At
+	r.At, r.Reason, r.Live = &at, f.After.Wanted.Reason, list(f.After.Wanted.Live)
+	for _, c := range f.After.Changes {
+		switch c.Action {
+		case record.Create, record.Resume:
+			r.In = append(r.In, c.Value)
+		case record.Pause:
+			r.Out = append(r.Out, c.Value)
+		case record.Swap:
+			r.In, r.Out = append(r.In, c.Value), append(r.Out, c.From)
+		case record.SetTTL, record.SetWeight:
+		}
+	}
+	for _, value := range f.Stays {
+		r.Stays = append(r.Stays, control.Stay{Value: value, Reason: f.After.Wanted.Why(value)})
+	}
+	if stopped(f.After) {
+		r.Blocked = blocked(f.Blocked)
+	}
+	return r
+}
+
+func stopped(s plan.Set) bool { return len(s.Open()) < len(s.Changes) }
+
+// foresightExit is 3 where an answer cannot go out, or a guard stops what would
+// be written, and 6 where that is a freeze.
+func foresightExit(f engine.Foresight) int {
+	stop := slices.ContainsFunc(f.After.Changes, func(c plan.Change) bool { return c.Guard == plan.GuardFreeze })
+	switch {
+	case !f.Known:
+		return control.ExitDone
+	case len(f.Stays) > 0:
+		return control.ExitGuard
+	case stop:
+		return control.ExitFrozen
+	case stopped(f.After):
+		return control.ExitGuard
+	}
+	return control.ExitDone
+}
+
+func describeOverrides(view engine.View) []control.Override {
+	list := []control.Override{}
+	for _, o := range view.Words {
+		list = append(list, describeOverride(o))
+	}
+	return list
+}
+
+func describeOverride(o engine.OverrideView) control.Override {
+	out := control.Override{
+		Target: o.Target, Kind: string(o.Kind), Value: joined(o.Values), By: o.By, Reason: o.Reason,
+		From: o.From, Thing: string(o.Thing), State: "in force",
+	}
+	if !o.Forever() {
+		until := o.Until
+		out.Until = &until
+	}
+	switch {
+	case o.Inert != "":
+		out.State, out.Detail = "no effect", o.Inert
+	case !o.Begun:
+		out.State = "to come"
+	}
+	return out
+}
