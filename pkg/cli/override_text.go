@@ -84,8 +84,12 @@ func foreseenLines(r control.Foreseen, o control.Overruled, now time.Time) []str
 		return []string{"what happens is not known yet, because what it answers with or what the probes see is not; look: sidestep plan"}
 	}
 	var lines []string
+	when := "now"
+	if o.Override != nil && o.Override.From.After(now) {
+		when = "then, as things are now"
+	}
 	for _, s := range r.Stays {
-		lines = append(lines, fmt.Sprintf("%s cannot go out now: %s; it goes out as soon as another can take its place", s.Value, s.Reason))
+		lines = append(lines, fmt.Sprintf("%s cannot go out %s: %s; it goes out as soon as another can take its place", s.Value, when, s.Reason))
 	}
 	if what := moves(r); what != "" {
 		lines = append(lines, fmt.Sprintf("%s %s; %s live then", what, whenWords(r, o, now), plural(len(r.Live), "answer is", "answers are")))

@@ -218,7 +218,9 @@ func (d *Daemon) overruled(f engine.Foreseen, dryRun bool) control.Overruled {
 	for _, s := range f.Sets {
 		r := describeForesight(s)
 		answer.Records = append(answer.Records, r)
-		if f.Override.Kind != override.Freeze { // that something is stopped is what is asked for
+		// What begins later may find other things than there are now, and that
+		// something is stopped is what a freeze asks for.
+		if f.Override.Begun(d.clock.Wall()) && f.Override.Kind != override.Freeze {
 			codes = append(codes, foresightExit(s))
 		}
 	}
