@@ -158,13 +158,17 @@ func (t *target) heldUntil() time.Duration {
 	return t.cool.Until
 }
 
-// Holds gives the hold of every target that may not be probed yet. It is for who
-// replaces what is scheduled; changes of it come as Effects.Hold.
+// Holds gives the hold of every target that may not be probed yet, and counts as
+// having told of them. It is for who replaces what is scheduled; changes of it
+// come as Effects.Hold.
 func (e *Engine) Holds() map[check.Target]time.Duration {
 	holds := map[check.Target]time.Duration{}
 	for _, t := range e.targets {
 		if until := e.holdOf(t); until > 0 {
 			holds[t.id] = until
+			if t.cool != nil {
+				t.cool.told = until
+			}
 		}
 	}
 	return holds

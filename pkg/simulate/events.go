@@ -56,7 +56,7 @@ func (p *parser) result(verb string, words []string) (action, error) {
 	}
 	return func(w *world) error {
 		for _, id := range targets {
-			w.targets[id].finds = finds
+			w.targets[id].finds, w.targets[id].times = finds, 0
 		}
 		return nil
 	}, nil

@@ -78,6 +78,12 @@ checks: {web: {tcp: {port: 8443}, interval: 10s, fall: 3, rise: 3}}
 records: [{name: www, check: web, answers: [10.0.0.1, 10.0.0.2]}]
 `
 
+const withCooldown = `
+zones: [{zone: example.com, provider: rfc2136, server: 192.0.2.53, insecure: true}]
+checks: {web: {tcp: {port: 8443}, interval: 10s, fall: 3, rise: 3, cooldown: {base: 30s, factor: 2, max: 2m}}}
+records: [{name: www, check: web, answers: [10.0.0.1, 10.0.0.2]}]
+`
+
 // Every expected time is worked out by hand from the contract: probes at 0, 10s,
 // 20s …, the third failure in a row is down, the second or third pass is up, and
 // the write comes at the end of the debounce, 1s.
@@ -243,6 +249,39 @@ var stories = []struct {
 		 10m up 10.0.0.1
 		 10m up 10.0.0.2`,
 		nil,
+	},
+	{
+		"a dead target is left alone for growing pauses", withCooldown,
+		`60s down 10.0.0.1      # down at 80s; asked at 110s, 170s (+60s), 290s (+120s), 410s (+120s)
+		 300s up 10.0.0.1       # passes at 410s, 420s, 430s`,
+		[]string{"1m21s www live=10.0.0.2 paused=10.0.0.1", "7m11s www live=10.0.0.1,10.0.0.2 paused="},
+	},
+	{
+		"where nothing is usable targets are asked at their interval", withCooldown,
+		`60s down 10.0.0.1      # down at 80s, left alone until 110s, then until 170s
+		 110s down 10.0.0.2     # down at 130s: nothing is usable; both are asked at 140s, 150s …
+		 145s up 10.0.0.1       # passes at 150s, 160s, 170s`,
+		[]string{
+			"1m21s www live=10.0.0.2 paused=10.0.0.1",
+			"2m51s www live=10.0.0.1 paused=10.0.0.2",
+		},
+	},
+	{
+		"a pause goes on over a restart", withCooldown,
+		`60s down 10.0.0.1      # down at 80s, left alone until 110s
+		 81s up 10.0.0.1
+		 85s restart 5s         # probes at 90s …, and of this target at 110s, 120s, 130s
+		 `,
+		[]string{"1m21s www live=10.0.0.2 paused=10.0.0.1", "2m11s www live=10.0.0.1,10.0.0.2 paused="},
+	},
+	{
+		"after a restart, too, nothing usable means the interval", withCooldown,
+		`60s down 10.0.0.1
+		 60s down 10.0.0.2      # both down at 80s: nothing is usable
+		 95s restart            # asked at 95s, 105s …
+		 100s up 10.0.0.1       # passes at 105s, 115s, 125s
+		 `,
+		[]string{"2m6s www live=10.0.0.1 paused=10.0.0.2"},
 	},
 	{
 		"a year", chain,

@@ -3,66 +3,81 @@ package simulate
 import (
 	"time"
 
+	"sidestep/pkg/check"
 	"sidestep/pkg/daemon"
 )
 
-// calm is how long nothing has to have happened until the results of probes only
-// repeat what the engine knows: counters are beyond their thresholds, the canary
-// has borne everything out. It is also how long before the next event they are
-// taken up again, so that the event finds everything as if none was left out.
+// enough is how many results of a target have to be alike until more of them tell
+// the engine nothing new: counters are beyond their thresholds.
+func (t *target) enough() int { return 2*max(t.spec.Fall, t.spec.Rise) + 3 }
+
+// calm is how long nothing has to have happened until probes are left out, and how
+// long before the next event they are taken up again, so that the event finds
+// everything as if none had been: the canary has borne out what it can.
 func (w *world) calm() time.Duration {
 	longest := time.Duration(0)
 	for _, t := range w.probed {
-		longest = max(longest, t.spec.Interval*time.Duration(2*max(t.spec.Fall, t.spec.Rise)+3))
+		longest = max(longest, t.spec.Interval*time.Duration(t.enough()))
 	}
 	return longest + 4*daemon.CanaryEvery
 }
 
-// leaveOut moves the rhythm of all probes to shortly before the next event when
-// they cannot change anything until then. The engine's own times stay, and so do
-// the looks at the zones. What stirs before the event ends it.
+// leaveOut moves the rhythm of probes to shortly before the next event when they
+// cannot change anything until then. The engine's own times stay, and so do the
+// looks at the zones. What stirs before the event ends it.
 func (w *world) leaveOut(event time.Duration) {
-	now, calm := w.clock.Boot(), w.calm()
 	if w.options.Whole {
 		return
 	}
 	for _, z := range w.order {
 		z.putOff(event)
 	}
-	switch {
-	case w.stirred == now && w.asleep:
+	now, calm := w.clock.Boot(), w.calm()
+	if w.stirred == now && w.asleep {
 		w.wake(now)
-		return
-	case w.asleep || now-w.stirred < calm:
-		return
 	}
 	until := never
 	if event != never {
 		until = event - calm
 	}
-	if until <= now {
+	if now-w.stirred < calm || until <= now {
 		return
 	}
 	w.asleep = true
 	for _, t := range w.probed {
-		t.due = w.slotFrom(until, t.spec.Interval)
+		if !t.restless() {
+			t.due = max(t.due, t.slotFrom(until))
+		}
 	}
-	w.canary.due = w.slotFrom(until, daemon.CanaryEvery)
+	w.canary.due = max(w.canary.due, slotFrom(w.started, daemon.CanaryEvery, until))
+}
+
+// restless reports whether the results of a target go on to change something: it
+// has not repeated itself often enough, or failed and is left alone for pauses
+// that follow each other.
+func (t *target) restless() bool {
+	return t.held != 0 || t.times < t.enough() || t.spec.Cooldown != nil && t.finds.outcome == check.Fail
 }
 
 // wake goes on with all probes at their next time.
 func (w *world) wake(now time.Duration) {
 	w.asleep = false
 	for _, t := range w.probed {
-		t.due = w.slotAfter(now, t.spec.Interval)
+		if t.held == 0 {
+			t.due = t.slotAfter(now)
+		}
 	}
-	w.canary.due = w.slotAfter(now, daemon.CanaryEvery)
+	w.canary.due = slotAfter(w.started, daemon.CanaryEvery, now)
+}
+
+func (t *target) slotFrom(at time.Duration) time.Duration {
+	return slotFrom(t.from, t.spec.Interval, at)
 }
 
 // slotFrom is the first time of a rhythm that is not before a boot time.
-func (w *world) slotFrom(at, interval time.Duration) time.Duration {
+func slotFrom(from, interval, at time.Duration) time.Duration {
 	if at == never {
 		return never
 	}
-	return w.slotAfter(at-1, interval)
+	return slotAfter(from, interval, at-1)
 }

@@ -16,7 +16,7 @@ import (
 // TestLeavingOutChangesNothing draws timelines with stretches in which nothing
 // happens, and compares a run that leaves probes out with one that makes all.
 func TestLeavingOutChangesNothing(t *testing.T) {
-	for name, text := range map[string]string{"all": twoServers, "chain": chain, "canary": withCanary} {
+	for name, text := range map[string]string{"all": twoServers, "chain": chain, "canary": withCanary, "cooldown": withCooldown} {
 		t.Run(name, func(t *testing.T) {
 			c := load(t, text)
 			rapid.Check(t, func(t *rapid.T) {

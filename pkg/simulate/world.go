@@ -36,8 +36,11 @@ type target struct {
 	id     check.Target
 	spec   *check.Spec
 	finds  found
+	times  int           // how often in a row it was asked and found so
+	from   time.Duration // boot time from which its rhythm counts
 	due    time.Duration // boot time of the next probe in its rhythm
 	hasten time.Duration // boot time of a probe before that; 0 for none
+	held   time.Duration // boot time before which it must not be asked, and from which its rhythm counts then; 0 for none
 }
 
 // canary is the canary of the made-up world.
@@ -105,9 +108,12 @@ func (w *world) follow(effects engine.Effects) error {
 	}
 	w.canary.asked = w.canary.asked || effects.Canary
 	for _, h := range effects.Hasten {
-		if t := w.targets[h.Target.ID()]; t != nil && h.At < t.due {
+		if t := w.targets[h.Target.ID()]; h.At < t.due && t.held == 0 {
 			t.hasten = h.At
 		}
+	}
+	for _, h := range effects.Hold {
+		w.targets[h.Target.ID()].hold(h.Until, w.clock.Boot())
 	}
 	for _, name := range effects.Look {
 		w.zones[name].look = true
@@ -193,9 +199,33 @@ func (w *world) begin(state engine.State, recent bool) {
 	w.engine.Restore(state, recent, recent)
 	w.started, w.stirred, w.asleep = w.clock.Boot(), w.clock.Boot(), false
 	for _, t := range w.probed {
-		t.due, t.hasten = w.started, 0
+		t.from, t.due, t.hasten, t.held, t.times = w.started, w.started, 0, 0, 0
+	}
+	for id, until := range w.engine.Holds() {
+		w.targets[id.ID()].hold(until, w.started)
 	}
 	w.canary.due = w.started
+}
+
+// hold keeps a target from being asked before a boot time. One that is let go
+// before that goes on in the rhythm that it had.
+func (t *target) hold(until, now time.Duration) {
+	t.hasten = 0
+	if until > now {
+		t.held, t.due = until, until
+	} else if t.held != 0 {
+		t.held, t.due = 0, t.slotAfter(now)
+	}
+}
+
+// slotAfter is the target's first time after a boot time.
+func (t *target) slotAfter(now time.Duration) time.Duration {
+	return slotAfter(t.from, t.spec.Interval, now)
+}
+
+// slotAfter is the first time of a rhythm that is after a boot time.
+func slotAfter(from, interval, now time.Duration) time.Duration {
+	return now + interval - (now-from)%interval
 }
 
 // probe asks every target that is due, and then the canary.
@@ -208,9 +238,12 @@ func (w *world) probe() error {
 			continue
 		}
 		results = append(results, t.result(now))
-		t.hasten = 0
+		t.hasten, t.times = 0, t.times+1
+		if t.held != 0 {
+			t.from, t.held = t.held, 0
+		}
 		if t.due <= now {
-			t.due = w.slotAfter(now, t.spec.Interval)
+			t.due = t.slotAfter(now)
 		}
 	}
 	if len(results) > 0 {
@@ -219,11 +252,6 @@ func (w *world) probe() error {
 		}
 	}
 	return w.probeCanary()
-}
-
-// slotAfter is the first time of a rhythm that is after a boot time.
-func (w *world) slotAfter(now, interval time.Duration) time.Duration {
-	return now + interval - (now-w.started)%interval
 }
 
 func (t *target) result(now time.Duration) check.Result {
@@ -243,7 +271,7 @@ func (w *world) probeCanary() error {
 	}
 	w.canary.asked = false
 	if w.canary.due <= now {
-		w.canary.due = w.slotAfter(now, daemon.CanaryEvery)
+		w.canary.due = slotAfter(w.started, daemon.CanaryEvery, now)
 	}
 	finds := found{outcome: check.Pass}
 	if w.canary.fails {
