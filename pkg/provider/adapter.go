@@ -104,7 +104,8 @@ type Promises struct {
 	OneByOne bool // one take-away a call: the API has no transaction
 	Fenced   bool // the provider refuses a write whose stamp is out of date
 	Whole    bool // each write carries the complete set, so that no late call can empty it
-	Weights  bool
+	Weights  bool // each value has one
+	Variants bool // several sets of one name and type stand side by side, told apart by Key.Variant
 	Single   bool // single-valued types can be switched in place
 
 	Late    time.Duration // how long after we gave a call up it may still take effect

@@ -90,7 +90,11 @@ func (z *zone) fill(work engine.Work) error {
 			if slices.Contains(live, value) {
 				put = memory.Put
 			}
-			edits = append(edits, put(string(spec.Key.Name), string(spec.Key.Type), ttlOf(spec), value))
+			details := []memory.Detail{memory.OnLine(spec.Key.Variant)}
+			if weight, says := s.Wanted.Weight(value); says {
+				details = append(details, memory.Weighted(weight))
+			}
+			edits = append(edits, put(string(spec.Key.Name), string(spec.Key.Type), ttlOf(spec), value, details...))
 		}
 	}
 	return z.memory.EditByHand(edits...)

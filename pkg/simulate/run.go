@@ -142,8 +142,9 @@ func (w *world) decide(report reconcile.Report) {
 		if !found || report.Seen == nil {
 			continue
 		}
-		d := Decision{At: w.at(), Key: key, Reason: reason(part, changes), Weights: map[string]int{}}
-		d.Live, d.Paused = values(part.Wanted.Spec, record.FindSet(report.Seen.Sets, key))
+		seen := record.FindSet(report.Seen.Sets, key)
+		d := Decision{At: w.at(), Key: key, Reason: reason(part, changes), Weights: part.Wanted.Spec.Weights(seen)}
+		d.Live, d.Paused = values(part.Wanted.Spec, seen)
 		w.lines = append(w.lines, d)
 	}
 }

@@ -79,6 +79,18 @@ type Failback struct {
 	Hold   time.Duration // after it was usable without a break for so long
 }
 
+// Weights are those of the live values that the config names, as the provider
+// has them; empty where the policy goes by none.
+func (s *Spec) Weights(seen record.Set) map[string]int {
+	weights := map[string]int{}
+	for _, a := range seen.Answers {
+		if s.Policy == Weighted && a.Live && s.Names(a.Value) {
+			weights[a.Value] = a.Weight
+		}
+	}
+	return weights
+}
+
 // value is any value that the config names, by its position in Values.
 func (s *Spec) value(i int) string {
 	if n := s.Len(); i >= n {

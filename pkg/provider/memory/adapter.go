@@ -226,10 +226,16 @@ type work struct {
 func (w *work) listedSet() record.Set { return w.call.Seen.Set(w.key) }
 
 // records are those of the set, of any status.
-func (w *work) records() []Record { return w.seen.set(w.key.Name, w.key.Type) }
+func (w *work) records() []Record { return w.seen.set(w.key) }
 
 // copies are the parked copies of the name, of any type.
-func (w *work) copies() []Record { return w.seen.set(provider.ParkedName(w.key.Name), record.TXT) }
+func (w *work) copies() []Record { return w.seen.set(copiesOf(w.key)) }
+
+// copiesOf is where the parked copies of a set are: its own where it has
+// variants.
+func copiesOf(key record.Key) record.Key {
+	return record.Key{Zone: key.Zone, Name: provider.ParkedName(key.Name), Type: record.TXT, Variant: key.Variant}
+}
 
 // newestCopy is the parked copy of a value that came last.
 func (w *work) newestCopy(value string) (provider.Parked, bool) {
@@ -244,7 +250,9 @@ func (w *work) newestCopy(value string) (provider.Parked, bool) {
 // parkedText is the copy of a record as a record.
 func (w *work) parkedText(r Record) Record {
 	p := provider.Parked{Type: w.key.Type, Value: r.value, TTL: r.TTL}
-	return text(provider.ParkedName(w.key.Name), stampTTL, p.String())
+	parked := text(provider.ParkedName(w.key.Name), stampTTL, p.String())
+	parked.Variant = w.key.Variant
+	return parked
 }
 
 // live is the live record of a value.

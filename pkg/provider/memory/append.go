@@ -50,7 +50,7 @@ func (appendClass) takeAway(w *work) ([]change, error) {
 	}
 	return []change{func(s *state) error {
 		s.remove(func(o Record) bool {
-			return o.at(w.key.Name, w.key.Type) && o.value == r.value && o.TTL == r.TTL
+			return o.in(w.key) && o.value == r.value && o.TTL == r.TTL
 		})
 		return nil
 	}}, nil

@@ -408,6 +408,17 @@ func createsAlias(m *mutant, ctx context.Context, call provider.Call) error {
 	return m.honest(ctx, call)
 }
 
+func deafToVariants(m *mutant, ctx context.Context, call provider.Call) error {
+	call.Key.Variant = ""
+	call.Add, call.Away = slices.Clone(call.Add), slices.Clone(call.Away)
+	for _, list := range [][]record.Change{call.Add, call.Away} {
+		for i := range list {
+			list[i].Key = call.Key
+		}
+	}
+	return m.honest(ctx, call)
+}
+
 func ignoresTTL(m *mutant, ctx context.Context, call provider.Call) error {
 	if len(call.Away) > 0 && call.Away[0].Action == record.SetTTL {
 		return nil

@@ -153,7 +153,7 @@ func setsWeight(call provider.Call, value string) bool {
 func (c *checker) once(key record.Key) {
 	count := func(s state) map[string]int {
 		n := map[string]int{}
-		for _, r := range s.set(key.Name, key.Type) {
+		for _, r := range s.set(key) {
 			if !r.Disabled {
 				n[r.value]++
 			}
@@ -175,7 +175,7 @@ func (c *checker) otherRecords(key record.Key) {
 		n := map[string]int{}
 		for _, r := range s.records {
 			stamp := r.at(c.after.zone.stampName(), record.TXT)
-			own := key.Name != "" && (r.at(key.Name, key.Type) || r.name == provider.ParkedName(key.Name))
+			own := key.Name != "" && (r.in(key) || r.name == provider.ParkedName(key.Name) && r.Variant == key.Variant)
 			if !stamp && !own {
 				n[r.String()]++
 			}

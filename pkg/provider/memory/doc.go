@@ -7,7 +7,7 @@
 // operations of one kind of real provider and no others, so that an adapter
 // here can do no more than one there:
 //
-//	Status         a status flag for each record, no transaction (DNSPod)
+//	Status         a status flag, weight and line for each record, no transaction (DNSPod)
 //	Rename         an atomic batch by record id, the stamp deleted and posted anew (Cloudflare)
 //	Exact          an atomic batch that deletes only what matches exactly (Route 53)
 //	Prerequisites  an update with prerequisites, the zone's serial among them (RFC 2136)

@@ -41,7 +41,7 @@ func (f *fencer) begin(ctx context.Context, cause Cause, next provider.Stamp, ga
 		return nil, provider.Failf(provider.FencedOut, "claim zone "+string(f.zone.name), "", "%q was there first", before.Stamps[0])
 	}
 	post := func(s *state) error {
-		there := slices.ContainsFunc(s.set(f.zone.stampName(), record.TXT), func(r Record) bool { return r.Value == genesis })
+		there := slices.ContainsFunc(s.set(f.zone.stampKey()), func(r Record) bool { return r.Value == genesis })
 		if err := s.need(!there, provider.FencedOut, "identical", "another node is making the first claim"); err != nil {
 			return err
 		}
@@ -110,10 +110,10 @@ func (a *adapter) prepareClaim(op Op, seen *provider.Snapshot, next provider.Sta
 // id, so that a stamp that was posted anew is another one, or as an exact set.
 func (w *work) swapStamp(next provider.Stamp) change {
 	name := w.zone.stampName()
-	seen := w.seen.set(name, record.TXT)
+	seen := w.seen.set(w.zone.stampKey())
 	byID := w.zone.options.Class == Rename
 	return func(s *state) error {
-		now := s.set(name, record.TXT)
+		now := s.set(w.zone.stampKey())
 		same := sameSet(now, seen, w.zone.options.Class == Exact)
 		if byID {
 			same = !slices.ContainsFunc(seen, func(r Record) bool { _, there := s.byID(r.ID); return !there })

@@ -26,24 +26,44 @@ func (z *Zone) EditByHand(edits ...Edit) error {
 	})
 }
 
+// Detail is an attribute of a record beside those that all records have. Only
+// the class Status has any.
+type Detail func(*Record)
+
+// Weighted gives a record a weight; without it it is 1.
+func Weighted(weight int) Detail { return func(r *Record) { r.Weight = weight } }
+
+// OnLine puts a record on a line; without it that is the default one.
+func OnLine(variant string) Detail { return func(r *Record) { r.Variant = variant } }
+
 // Put adds a record. TXT values are the joined bytes. In a class that keeps
 // sets the whole set takes the TTL.
-func Put(name, kind string, ttl time.Duration, value string) Edit {
-	return func(_ *Zone, s *state) error {
-		s.insert(Record{Name: name, Type: kind, TTL: ttl, Value: value, Weight: 1})
+func Put(name, kind string, ttl time.Duration, value string, details ...Detail) Edit {
+	return insert(Record{Name: name, Type: kind, TTL: ttl, Value: value, Weight: 1}, details)
+}
+
+func insert(r Record, details []Detail) Edit {
+	return func(z *Zone, s *state) error {
+		if len(details) > 0 && z.options.Class != Status {
+			return fmt.Errorf("class %s has neither weights nor lines", z.options.Class)
+		}
+		for _, detail := range details {
+			detail(&r)
+		}
+		s.insert(r)
 		return nil
 	}
 }
 
 // Park adds a record that sidestep took out of the answer, in a class that has a
 // status flag for that.
-func Park(name, kind string, ttl time.Duration, value string) Edit {
+func Park(name, kind string, ttl time.Duration, value string, details ...Detail) Edit {
 	return func(z *Zone, s *state) error {
 		if z.options.Class != Status && z.options.Class != Whole {
 			return fmt.Errorf("class %s has no status flag", z.options.Class)
 		}
-		s.insert(Record{Name: name, Type: kind, TTL: ttl, Value: value, Weight: 1, Disabled: true, Marked: true})
-		return nil
+		r := Record{Name: name, Type: kind, TTL: ttl, Value: value, Weight: 1, Disabled: true, Marked: true}
+		return insert(r, details)(z, s)
 	}
 }
 
@@ -72,7 +92,7 @@ func Retime(name, kind, value string, ttl time.Duration) Edit {
 		if !z.options.Class.setwise() {
 			return nil
 		}
-		for _, sibling := range s.set(r.name, record.Type(r.Type)) {
+		for _, sibling := range s.set(record.Key{Name: r.name, Type: record.Type(r.Type), Variant: r.Variant}) {
 			sibling.TTL = ttl
 			s.update(sibling)
 		}

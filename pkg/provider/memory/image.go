@@ -149,6 +149,6 @@ func (im *image) dropCopies(value string) {
 
 // write puts the image in the place of what is there.
 func (im *image) write(s *state) {
-	s.replace(im.w.key.Name, im.w.key.Type, im.set)
-	s.replace(provider.ParkedName(im.w.key.Name), record.TXT, im.copies)
+	s.replace(im.w.key, im.set)
+	s.replace(copiesOf(im.w.key), im.copies)
 }

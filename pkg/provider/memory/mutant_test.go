@@ -168,6 +168,8 @@ var breeds = []struct {
 	{"forgets the old value of a swap", memory.Whole, func(m *mutant) { m.write = afterwards(deletePaused) }, "swap/cname"},
 	{"creates CNAMEs that it cannot switch", memory.Append, func(m *mutant) { m.write = createsAlias }, "swap/refused"},
 	{"sets no TTL and says so to nobody", memory.Exact, func(m *mutant) { m.write = ignoresTTL }, "ttl/set"},
+	{"takes one line for another", memory.Status, func(m *mutant) { m.write = deafToVariants }, "variant/apart"},
+	{"takes a variant for the set", memory.Whole, func(m *mutant) { m.write = deafToVariants }, "variant/refused"},
 	{"keeps no weight", memory.Status, func(m *mutant) { m.list = listed(flatten) }, "weight/set"},
 }
 

@@ -43,6 +43,8 @@ func (a *adapter) fits(op Op, call provider.Call, refuse refusal) error {
 		return refuse(provider.Permanent, "expected take-aways only, got adds: no call does both here")
 	case op == OpTakeAway && len(call.Away) != 1 && p.OneByOne:
 		return refuse(provider.Permanent, "expected one take-away, got %d: there is no transaction here", len(call.Away))
+	case call.Key.Variant != "" && !p.Variants:
+		return refuse(provider.Permanent, "there are no variants of a set here")
 	case call.Key.Type.Single() && !p.Single:
 		return refuse(provider.Permanent, "%s cannot be switched in place here", call.Key.Type)
 	}

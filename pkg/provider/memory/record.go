@@ -18,8 +18,9 @@ type Record struct {
 	TTL      time.Duration
 	Value    string // as it was typed; of TXT the joined bytes
 	Weight   int
-	Disabled bool // a status flag keeps it out of the answer
-	Marked   bool // and the flag was set by sidestep, as the record's remark says
+	Variant  string // the line that the record answers; empty for the default one
+	Disabled bool   // a status flag keeps it out of the answer
+	Marked   bool   // and the flag was set by sidestep, as the record's remark says
 
 	name  record.Name // canonical, empty when the name is none
 	value string      // canonical where the type has a canonical form
@@ -28,6 +29,9 @@ type Record struct {
 // String is the record as a line of a zone file, for failures of tests.
 func (r Record) String() string {
 	text := fmt.Sprintf("%s %d %s %q", r.Name, int(r.TTL/time.Second), r.Type, r.Value)
+	if r.Variant != "" {
+		text += " on line " + r.Variant
+	}
 	if r.Disabled {
 		text += " disabled"
 	}
@@ -59,7 +63,10 @@ func (r Record) steered() bool {
 	return err == nil && r.Type == strings.ToUpper(r.Type)
 }
 
-// at reports whether the record belongs to the set of a name and a type.
+// in reports whether the record belongs to a set.
+func (r Record) in(key record.Key) bool { return r.at(key.Name, key.Type) && r.Variant == key.Variant }
+
+// at reports whether the record is of a name and a type.
 func (r Record) at(name record.Name, t record.Type) bool {
 	return r.name == name && r.Type == string(t)
 }
@@ -73,11 +80,11 @@ type state struct {
 	blind   bool // conditions are not compared
 }
 
-// set lists the records of a name and a type, in the order in which they came.
-func (s state) set(name record.Name, t record.Type) []Record {
+// set lists the records of a set, in the order in which they came.
+func (s state) set(key record.Key) []Record {
 	var set []Record
 	for _, r := range s.records {
-		if r.at(name, t) {
+		if r.in(key) {
 			set = append(set, r)
 		}
 	}
@@ -115,8 +122,8 @@ func (s *state) remove(match func(Record) bool) {
 
 // replace puts a set in the place of the one that is there. Records with an id
 // keep it.
-func (s *state) replace(name record.Name, t record.Type, set []Record) {
-	s.remove(func(r Record) bool { return r.at(name, t) })
+func (s *state) replace(key record.Key, set []Record) {
+	s.remove(func(r Record) bool { return r.in(key) })
 	for _, r := range set {
 		if r.ID != 0 {
 			s.records = append(s.records, r.canonical())
@@ -141,5 +148,5 @@ func text(name record.Name, ttl time.Duration, value string) Record {
 
 // answer is one record of a steered set.
 func answer(key record.Key, c record.Change) Record {
-	return Record{Name: string(key.Name), Type: string(key.Type), TTL: c.TTL, Value: c.Value, Weight: c.Weight}.canonical()
+	return Record{Name: string(key.Name), Type: string(key.Type), TTL: c.TTL, Value: c.Value, Weight: c.Weight, Variant: key.Variant}.canonical()
 }

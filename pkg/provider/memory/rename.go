@@ -97,7 +97,7 @@ func (b *batch) change(w *work, c record.Change) error {
 
 // renamed is the record of a value under the parked name.
 func renamed(w *work, value string) (Record, bool) {
-	set := w.seen.set(provider.ParkedName(w.key.Name), w.key.Type)
+	set := w.seen.set(record.Key{Name: provider.ParkedName(w.key.Name), Type: w.key.Type})
 	return find(set, value, func(Record) bool { return true })
 }
 

@@ -2,7 +2,6 @@ package memory
 
 import (
 	"sidestep/pkg/provider"
-	"sidestep/pkg/record"
 )
 
 // exactClass is Route 53's: one batch deletes the stamp, the set and the copies
@@ -32,11 +31,11 @@ func (exactClass) write(w *work) ([]change, error) {
 
 // unchanged compares the set and its copies with what was listed.
 func (w *work) unchanged(s *state, ttls bool) error {
-	same := sameSet(s.set(w.key.Name, w.key.Type), w.records(), ttls)
+	same := sameSet(s.set(w.key), w.records(), ttls)
 	if err := s.need(same, provider.Conflict, "set", "the set is no longer what was listed"); err != nil {
 		return err
 	}
-	same = sameSet(s.set(provider.ParkedName(w.key.Name), record.TXT), w.copies(), ttls)
+	same = sameSet(s.set(copiesOf(w.key)), w.copies(), ttls)
 	return s.need(same, provider.Conflict, "copies", "the parked copies are no longer what was listed")
 }
 
@@ -87,9 +86,9 @@ func (wholeClass) write(w *work) ([]change, error) {
 		return nil, err
 	}
 	return []change{func(s *state) error {
-		s.replace(w.key.Name, w.key.Type, im.set)
+		s.replace(w.key, im.set)
 		if w.key.Type.Single() {
-			s.replace(provider.ParkedName(w.key.Name), record.TXT, im.copies)
+			s.replace(copiesOf(w.key), im.copies)
 		}
 		return nil
 	}}, nil

@@ -51,7 +51,7 @@ func (z *Zone) readText(r Record, out *provider.Snapshot, sets map[record.Key]*r
 			out.Skipped = append(out.Skipped, err.Error())
 			return
 		}
-		key := record.Key{Zone: z.name, Name: owner, Type: parkedCopy.Type}
+		key := record.Key{Zone: z.name, Name: owner, Type: parkedCopy.Type, Variant: r.Variant}
 		merge(sets, key, record.Answer{Value: parkedCopy.Value, TTL: parkedCopy.TTL, Weight: 1, Paused: true})
 		return
 	}
@@ -60,7 +60,7 @@ func (z *Zone) readText(r Record, out *provider.Snapshot, sets map[record.Key]*r
 
 // readAnswer reads an address or an alias, live or out of the answer.
 func (z *Zone) readAnswer(r Record, sets map[record.Key]*record.Set) {
-	key := record.Key{Zone: z.name, Name: r.name, Type: record.Type(r.Type)}
+	key := record.Key{Zone: z.name, Name: r.name, Type: record.Type(r.Type), Variant: r.Variant}
 	a := record.Answer{Value: r.value, TTL: r.TTL, Weight: r.Weight, Live: !r.Disabled, Paused: r.Disabled && r.Marked, Held: r.Disabled && !r.Marked}
 	if owner, parked := provider.ParkedOwner(r.name); parked && z.options.Class == Rename {
 		key.Name = owner

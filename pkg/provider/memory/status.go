@@ -5,13 +5,13 @@ import (
 	"sidestep/pkg/record"
 )
 
-// statusClass is DNSPod's: each record has a flag, each request changes one
-// record, and none carries a condition. What an attribute is changed from is
+// statusClass is DNSPod's: each record has a flag, a weight and a line, each
+// request changes one record, and none carries a condition. What an attribute is changed from is
 // read just before.
 type statusClass struct{}
 
 func (statusClass) promises() provider.Promises {
-	return provider.Promises{Pause: provider.PauseNative, OneByOne: true, Weights: true, Single: true}
+	return provider.Promises{Pause: provider.PauseNative, OneByOne: true, Weights: true, Variants: true, Single: true}
 }
 
 func (c statusClass) add(w *work) ([]change, error) {

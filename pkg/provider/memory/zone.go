@@ -157,7 +157,7 @@ func (z *Zone) Records() []Record {
 	return slices.Clone(z.now.records)
 }
 
-// Live lists what resolvers are answered with for a key's name and type.
+// Live lists what resolvers are answered with for a key, those of its line.
 // Wildcards answer for themselves only.
 func (z *Zone) Live(key record.Key) []string {
 	z.mu.Lock()
@@ -167,7 +167,7 @@ func (z *Zone) Live(key record.Key) []string {
 
 func (s state) live(key record.Key) []string {
 	var values []string
-	for _, r := range s.set(key.Name, key.Type) {
+	for _, r := range s.set(key) {
 		if !r.Disabled {
 			values = append(values, r.value)
 		}
@@ -177,6 +177,10 @@ func (s state) live(key record.Key) []string {
 }
 
 func (z *Zone) stampName() record.Name { return z.name.Below(provider.StampLabel) }
+
+func (z *Zone) stampKey() record.Key {
+	return record.Key{Zone: z.name, Name: z.stampName(), Type: record.TXT}
+}
 
 // time is the time that the caller injected. The lock may be held.
 func (z *Zone) time() time.Duration {

@@ -43,10 +43,16 @@ type World struct {
 	// they are left out of the foreign records.
 	NoTypes []string
 
+	// Variant is a variant that the provider knows, where it has any; empty is
+	// "telecom".
+	Variant string
+
 	// Patience is how long one call may take before the suite gives it up;
 	// 0 is 10 s. Only a broken adapter uses it up.
 	Patience time.Duration
 }
+
+func (w World) variant() string { return cmp.Or(w.Variant, "telecom") }
 
 func (w World) patience() time.Duration { return cmp.Or(w.Patience, 10*time.Second) }
 

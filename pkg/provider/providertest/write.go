@@ -19,6 +19,8 @@ func writeCases() []Case {
 		{"resume/re-added", "a paused value that an operator has added again can be resumed and paused", nil, resumesReAdded},
 		{"ttl/set", "a new TTL is set on live values, or refused for good", nil, setsTTL},
 		{"weight/set", "a weight is set and keeps everything else", func(p provider.Promises) bool { return p.Weights }, setsWeight},
+		{"variant/apart", "a write to one variant of a set leaves the others as they are", func(p provider.Promises) bool { return p.Variants }, keepsVariantsApart},
+		{"variant/refused", "where there are none, a call for a variant is refused for good", func(p provider.Promises) bool { return !p.Variants }, refusesVariant},
 		{"swap/cname", "a single-valued type is switched in place, the old value kept, and switched back", single, swapsCNAME},
 		{"swap/refused", "where it is not promised, a change of a single-valued type is refused for good", func(p provider.Promises) bool { return !p.Single }, refusesCNAME},
 		{"together/both", "one call adds and takes away, and may so replace the only value", func(p provider.Promises) bool { return p.Together }, addsAndTakesAway},
@@ -180,6 +182,35 @@ func setsWeight(e *env) {
 	if a, _ := e.list().Set(key).Find(one); a.Weight != 7 {
 		e.Errorf("%s: expected weight 7 after a pause and a resume, got %d", key, a.Weight)
 	}
+}
+
+func keepsVariantsApart(e *env) {
+	key := e.key("www", record.A)
+	line := key
+	line.Variant = e.world.variant()
+	e.put(key, one, two)
+	e.untouched(line, func() { e.add(line, create(line, one)) })
+	e.untouched(line, func() { e.add(line, create(line, three)) })
+	e.untouched(line, func() { e.away(line, []string{three}, pause(line, one)) })
+	e.wantAnswer(line, paused(one))
+	e.wantAnswer(key, live(one))
+	e.untouched(key, func() { e.away(key, []string{one}, pause(key, two)) })
+	e.untouched(line, func() { e.add(line, resume(line, one)) })
+	e.wantAnswer(line, live(one))
+	e.wantAnswer(key, paused(two))
+	if found := e.list().Set(line).Live(); len(found) != 2 {
+		e.Errorf("%s: expected two live values, got %v", line, found)
+	}
+}
+
+func refusesVariant(e *env) {
+	key := e.key("www", record.A)
+	e.put(key, one)
+	line := key
+	line.Variant = e.world.variant()
+	call := e.call(line)
+	call.Add = []record.Change{create(line, two)}
+	e.unchanged("a refused create", func() { e.class("create in a variant", e.send(e.adapter, call), provider.Permanent) })
 }
 
 func swapsCNAME(e *env) {
