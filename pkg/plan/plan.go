@@ -63,6 +63,13 @@ type Set struct {
 // Key is the record set's key.
 func (s Set) Key() record.Key { return s.Wanted.Spec.Key }
 
+// Plain reports whether name servers answer everybody with every live value. They
+// do not where values have weights, or where a variant answers some and not
+// others: asking them proves nothing then.
+func (s Set) Plain() bool {
+	return s.Key().Variant == "" && s.Wanted.Spec.Policy != steer.Weighted
+}
+
 // Open lists the changes that no guard stops.
 func (s Set) Open() []Change {
 	var open []Change
