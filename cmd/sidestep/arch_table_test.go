@@ -65,7 +65,7 @@ var rooms = map[string]allowed{
 	"pkg/resolve":               {own: "observe", mods: "github.com/miekg/dns"},
 	"pkg/resolve/resolvetest":   {mods: "github.com/miekg/dns"},
 	"pkg/control":               {mods: "golang.org/x/sys/unix"},
-	"pkg/config":                {own: "record check steer provider", mods: "github.com/spf13/pflag github.com/spf13/viper go.yaml.in/yaml/v3"},
+	"pkg/config":                {own: "record check scenario steer provider", mods: "github.com/spf13/pflag github.com/spf13/viper go.yaml.in/yaml/v3"},
 
 	// assembly
 	"pkg/daemon": {

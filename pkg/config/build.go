@@ -20,9 +20,10 @@ type builder struct {
 	dir  string // the file's folder, absolute
 	cfg  *Config
 
-	zones    map[record.Name]*item // by canonical name
-	records  []*item               // of cfg.Records, at the same place
-	canaries []*item               // of cfg.Canary.Targets, at the same place
+	zones     map[record.Name]*item // by canonical name
+	records   []*item               // of cfg.Records, at the same place
+	scenarios *item                 // of which terms and answers name one
+	canaries  []*item               // of cfg.Canary.Targets, at the same place
 }
 
 func (b *builder) build(root *item) {
@@ -40,8 +41,12 @@ func (b *builder) build(root *item) {
 	b.buildZones(root.at("zones"))
 	b.oneMeaning(root)
 	b.buildChecks(root)
+	b.buildSites(root.at("sites"))
+	b.scenarios = root.at("scenarios")
 	b.buildRecords(root.at("records"))
+	b.buildScenarios()
 	b.crossRules()
+	b.sceneRules(root.at("sites"))
 	b.canaryRules(root.at("canary"))
 }
 

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -34,6 +35,7 @@ func (b *builder) record(it *item) {
 	b.policy(it, spec)
 	b.allDown(it, spec)
 	b.checkRefs(it, spec)
+	b.standbyOnly(it, spec)
 	if zone != "" && spec.Key.Type != "" {
 		b.addRecord(it, spec)
 	}
@@ -181,20 +183,54 @@ func (b *builder) checkRefs(it *item, spec *steer.Spec) {
 		seen[name] = true
 	}
 	if len(refs.each()) == 0 && refs.shape != mapping {
-		b.fail(it.pos, it.path(), "expected a check, got none: nothing would ever take an answer out", "add check: NAME")
+		b.withoutCheck(it, spec)
+	}
+}
+
+// withoutCheck wants scenarios that decide about the answers where no check
+// does.
+func (b *builder) withoutCheck(it *item, spec *steer.Spec) {
+	decided := func(a steer.Answer) bool { return a.When != "" || a.Mode == steer.Standby }
+	if !slices.ContainsFunc(entries(it.at("answers")), func(e entry) bool { return e.whole != nil && e.whole.has("when") }) {
+		b.fail(it.pos, it.path(), "expected a check, got none: nothing would ever take an answer out", "add check: NAME, or when: SCENARIO to the answers")
+		return
+	}
+	for i, a := range spec.Answers {
+		if !decided(a) && len(spec.Answers) == len(it.at("answers").items) {
+			at := it.at("answers").items[i]
+			b.warn(at.pos, at.path(), fmt.Sprintf("nothing would ever take %s out: the record set has no check, and this answer has no when", a.Value), "add check: NAME to the record set, or when: SCENARIO to the answer")
+		}
+	}
+}
+
+// standbyOnly refuses a record set that nothing is answered with before somebody
+// calls it.
+func (b *builder) standbyOnly(it *item, spec *steer.Spec) {
+	if len(spec.Answers) > 0 && !slices.ContainsFunc(spec.Answers, func(a steer.Answer) bool { return a.Mode != steer.Standby }) {
+		at := it.at("answers")
+		b.fail(at.pos, at.path(), "every answer is a standby: nothing would be answered with until one is called", "leave mode: standby out of at least one answer")
 	}
 }
 
 // sourceFamily refuses a source from which an answer cannot be reached.
 func (b *builder) sourceFamily(ref *item, name string, spec *steer.Spec) {
-	source := b.cfg.Checks[name].Source
-	if !source.IsValid() {
-		return
-	}
 	for _, a := range spec.Answers {
-		if to, err := netip.ParseAddr(a.Probe); err == nil && to.Is4() != source.Is4() {
-			b.fail(ref.pos, ref.path(), fmt.Sprintf("the check %s leaves from %s, which cannot reach %s of the other family", name, source, to), "make one check for IPv4 and one for IPv6")
+		if !b.reachable(ref, name, a.Probe) {
 			return
 		}
 	}
+}
+
+// reachable refuses an address that a check cannot reach from its source.
+func (b *builder) reachable(at *item, name, address string) bool {
+	spec := b.cfg.Checks[name]
+	if spec == nil || !spec.Source.IsValid() {
+		return true
+	}
+	to, err := netip.ParseAddr(address)
+	if err != nil || to.Is4() == spec.Source.Is4() {
+		return true
+	}
+	b.fail(at.pos, at.path(), fmt.Sprintf("the check %s leaves from %s, which cannot reach %s of the other family", name, spec.Source, to), "make one check for IPv4 and one for IPv6")
+	return false
 }

@@ -11,6 +11,7 @@ import (
 // entry is one value of a record set as the file has it.
 type entry struct {
 	at    *item // the value itself, where messages point
+	whole *item // the mapping that it is in; nil for a plain value
 	probe *item // nil where none is given
 }
 
@@ -27,7 +28,7 @@ func (b *builder) values(it *item, spec *steer.Spec) {
 	first := map[string]*item{}
 	for _, e := range answers {
 		if value := b.value(e.at, spec.Key.Type, it.has("type"), first); value != "" {
-			spec.Answers = append(spec.Answers, steer.Answer{Value: value, Probe: probed(e, value)})
+			spec.Answers = append(spec.Answers, b.answer(e, value))
 		}
 	}
 	for _, e := range fallback {
@@ -38,6 +39,16 @@ func (b *builder) values(it *item, spec *steer.Spec) {
 	b.warnReach(first)
 }
 
+// answer is one answer with what the config says of it beside its value.
+func (b *builder) answer(e entry, value string) steer.Answer {
+	a := steer.Answer{Value: value, Probe: probed(e, value)}
+	if it := e.whole; it != nil {
+		a.Site, a.When = b.siteRef(it.at("site")), b.scenarioRef(it.at("when"))
+		a.Mode = steer.Mode(get[string](it.at("mode")))
+	}
+	return a
+}
+
 // entries lists the values of a list, plain ones and mappings alike, without
 // those that were refused.
 func entries(values *item) []entry {
@@ -45,7 +56,7 @@ func entries(values *item) []entry {
 	for _, it := range values.each() {
 		e := entry{at: it}
 		if it.shape == mapping {
-			e.at, e.probe = it.at("value"), it.byName["probe"]
+			e.at, e.whole, e.probe = it.at("value"), it, it.byName["probe"]
 		}
 		if e.at.value != nil {
 			all = append(all, e)

@@ -29,16 +29,12 @@ var notBuilt = map[string]string{
 
 	"checks.NAME.vantages": "vantages",
 
-	"sites":     "sites",
-	"scenarios": "scenarios",
+	"sites.NAME.signals.NAME.vantages": "vantages",
 
 	"records[].variant":          "variants of a record set",
 	"records[].policy=weighted":  "the policy weighted",
 	"records[].dr":               "disaster recovery answers",
 	"records[].answers[].weight": "the policy weighted",
-	"records[].answers[].site":   "sites",
-	"records[].answers[].when":   "scenarios",
-	"records[].answers[].mode":   "standby and backup answers",
 
 	"notify": "notifications",
 	"ping":   "the dead-man ping",

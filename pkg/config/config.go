@@ -6,6 +6,7 @@ import (
 	"sidestep/pkg/check"
 	"sidestep/pkg/provider"
 	"sidestep/pkg/record"
+	"sidestep/pkg/scenario"
 	"sidestep/pkg/steer"
 )
 
@@ -24,6 +25,8 @@ type Config struct {
 	Zones     []Zone                 // in the order of the file, each name once
 	Checks    map[string]*check.Spec // by name
 	TLSFiles  map[string]TLSFiles    // of HTTP and TCP checks, by name
+	Sites     []scenario.Site        // sorted by name
+	Scenarios []scenario.Scenario    // in the order of the file, without rings
 	Records   []*steer.Spec          // in the order of the file, each key once
 	Sources   Sources
 	Warnings  []Warning // sorted by position

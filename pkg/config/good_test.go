@@ -18,6 +18,7 @@ import (
 	"sidestep/pkg/check"
 	"sidestep/pkg/provider"
 	"sidestep/pkg/record"
+	"sidestep/pkg/scenario"
 	"sidestep/pkg/steer"
 )
 
@@ -115,6 +116,7 @@ func TestEveryKeyReachesTheConfig(t *testing.T) {
 			"ssh":   {},
 			"smtps": {CA: "/etc/sidestep/ca.pem"},
 		},
+		Sites: fullSites(), Scenarios: fullScenarios(),
 		Records: fullRecords(),
 		Sources: Sources{
 			Checks: map[string]Position{"web": at(28, 3), "ssh": at(49, 3), "smtps": at(50, 3)},
@@ -122,6 +124,7 @@ func TestEveryKeyReachesTheConfig(t *testing.T) {
 				fullRecords()[0].Key: at(52, 11),
 				fullRecords()[1].Key: at(66, 11),
 				fullRecords()[2].Key: at(71, 11),
+				fullRecords()[3].Key: at(75, 11),
 			},
 		},
 	}
@@ -201,6 +204,49 @@ func fullRecords() []*steer.Spec {
 			Answers: []steer.Answer{{Value: "lb.example.net.", Probe: "203.0.113.99"}},
 			Checks:  []string{"ssh"},
 		},
+		{
+			Key:    record.Key{Zone: "example.com.", Name: "api.example.com.", Type: record.A},
+			Policy: steer.Priority, MaxLive: 1, MinLive: 1, OnAllDown: steer.Keep, Failback: steer.Failback{Hold: 5 * time.Minute},
+			Answers: []steer.Answer{
+				{Value: "203.0.113.11", Probe: "203.0.113.11", Site: "dc1", When: "dc1-usable"},
+				{Value: "203.0.113.21", Probe: "203.0.113.21", Site: "dc2", When: "calm"},
+				{Value: "203.0.113.31", Probe: "203.0.113.31", When: "disaster", Mode: steer.Standby},
+			},
+		},
+	}
+}
+
+func fullSites() []scenario.Site {
+	return []scenario.Site{
+		{
+			Name: "dc1", Maintenance: "moving", Return: scenario.Return{AfterOutage: 30 * time.Minute, Mode: scenario.Approve},
+			Signals: []scenario.Signal{
+				{Name: "internet", Check: "ssh", Targets: []string{"203.0.113.1"}, Need: 1},
+				{Name: "lan", Check: "ssh", Targets: []string{"10.0.0.7", "10.0.0.8"}, Need: 2},
+				{Name: "zoo", Check: "ssh", Targets: []string{"10.0.0.5", "2001:db8::5", "10.0.0.6"}, Need: 2},
+			},
+		},
+		{
+			Name: "dc2", Return: scenario.Return{AfterOutage: 45 * time.Minute, Mode: scenario.Fresh, Check: "web"},
+			Signals: []scenario.Signal{{Name: "access", Check: "web", Targets: []string{"203.0.113.21"}, Need: 1}},
+		},
+	}
+}
+
+func fullScenarios() []scenario.Scenario {
+	signal := func(name string) scenario.Term {
+		return scenario.Term{Kind: scenario.SignalHolds, Name: "dc1", Of: name}
+	}
+	return []scenario.Scenario{
+		{Name: "dc1-usable", Any: []scenario.Group{
+			{signal("internet"), {Not: true, Kind: scenario.Maintenance, Name: "dc1"}, signal("zoo")},
+			{signal("lan"), {Not: true, Kind: scenario.CheckUp, Name: "web"}},
+		}},
+		{Name: "disaster", Any: []scenario.Group{{
+			{Not: true, Kind: scenario.SiteOK, Name: "dc1"}, {Not: true, Kind: scenario.SiteOK, Name: "dc2"},
+			{Not: true, Kind: scenario.TargetUp, Name: "ssh", Of: "2001:db8::5"}, {Kind: scenario.TargetUp, Name: "ssh", Of: "203.0.113.99"},
+		}}},
+		{Name: "calm", Any: []scenario.Group{{{Not: true, Kind: scenario.Holds, Name: "disaster"}}}},
 	}
 }
 

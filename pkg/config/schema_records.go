@@ -116,32 +116,32 @@ var checkKeys = []field{
 
 var siteKeys = []field{
 	{name: "signals", kind: named("signals", object(
-		field{name: "check", kind: label("a check"), need: true, doc: "how it is probed"},
-		field{name: "targets", kind: listOf(address("an address")), need: true, doc: "what is probed"},
-		field{name: "need", kind: pattern("any, all, or a number", `any|all|[1-9][0-9]{0,5}`), def: "any", doc: "how many must be up"},
-		field{name: "vantages", kind: object(vantageKeys...), doc: "who judges"},
-	)), need: true, doc: "the dimensions of its reach"},
+		field{name: "check", kind: label("a check's name"), need: true, doc: "how it is probed"},
+		field{name: "targets", kind: listOf(address("an address")), need: true, doc: "what is probed, with one check once, however many signals and answers rest on it"},
+		field{name: "need", kind: pattern("any, all, or a number", `any|all|[1-9][0-9]{0,5}`), def: "any", doc: "how many of them must be up for the signal to be true"},
+		field{name: "vantages", kind: object(vantageKeys...), doc: "who judges; needs etcd"},
+	)), need: true, doc: "the dimensions of its reach: internet, access, wan, lan, or names of your own; the first that is false, in this order, is the state of the site"},
 	{name: "return", kind: object(
-		field{name: "after_outage", kind: duration(0), def: "30m", doc: "outages longer than this"},
-		field{name: "mode", kind: choice("auto", "approve", "fresh"), def: "approve", doc: "end by themselves, by approval, or by a check that proves current data"},
-		field{name: "check", kind: label("a check"), doc: "the check that proves it"},
-	), doc: "how a site comes back"},
-	{name: "maintenance", kind: text("a reason"), doc: "out, though healthy"},
+		field{name: "after_outage", kind: duration(0), def: "30m", doc: "outages longer than this: from a verdict down to the verdict up, without maintenance; the longest of the site's answers counts, and then all of them wait"},
+		field{name: "mode", kind: choice("auto", "approve", "fresh"), def: "approve", doc: "what the site then waits for: nothing, sidestep approve SITE, or the check to pass at the address of each answer (or the approval)"},
+		field{name: "check", kind: label("a check's name"), doc: "mode: fresh: the check that proves current data, say by a field of its json; it is probed at the address of each answer"},
+	), doc: "how the site comes back after a long outage"},
+	{name: "maintenance", kind: text("a reason"), doc: "why the site is out, though it may be healthy: its answers leave, and no outage is counted"},
 }
 
-var termKind = pattern("a term: [not] NAME, SITE.SIGNAL, or CHECK@ADDRESS", `(?:not +|!)?[a-z0-9-]+(?:\.[a-z0-9-]+|@[0-9A-Fa-f.:]+)?`)
+var termKind = pattern("a term: [not] NAME, SITE.SIGNAL, or CHECK@ADDRESS", `(?:not +|! *)?[a-z0-9-]+(?:\.[a-z0-9-]+|@[^\s@]+)?`)
 
 var scenarioKeys = []field{
-	{name: "any", kind: listOf(object(field{name: "all", kind: listOf(termKind), need: true, doc: "terms that must all hold"})), doc: "groups, of which one must hold"},
-	{name: "all", kind: listOf(termKind), doc: "a single group"},
+	{name: "any", kind: listOf(object(field{name: "all", kind: listOf(termKind), need: true, doc: "terms that must all hold"})), doc: "groups, of which one must hold; or all"},
+	{name: "all", kind: listOf(termKind), doc: "a single group: SITE (its state is ok), SITE.SIGNAL, SITE.maintenance, CHECK (all its targets are up), CHECK@ADDRESS, or another scenario, each with not in front or as a quoted \"!…\""},
 }
 
 var answerKeys = []field{
 	{name: "value", kind: text("an address or a name"), need: true, doc: "the address, or for CNAME the name; a name is resolved and probed at each of its addresses"},
 	{name: "probe", kind: address("an address"), word: "the value", doc: "the address that is probed instead"},
-	{name: "site", kind: label("a site"), doc: "where it stands"},
-	{name: "when", kind: label("a scenario"), doc: "it is usable only while this holds"},
-	{name: "mode", kind: choice("standby", "backup"), doc: "standby is called only by when or an override, backup when the others are gone"},
+	{name: "site", kind: label("a site's name"), doc: "where it stands: the site's maintenance and return are its own, its state is not, but for a when"},
+	{name: "when", kind: label("a scenario's name"), doc: "it is usable only while this holds; while that is not known, it keeps the state that it has"},
+	{name: "mode", kind: choice("standby", "backup"), doc: "standby takes part only while its when holds or an override calls it, backup when the others are gone"},
 	{name: "weight", kind: count(0, 255), def: "1", doc: "its share, for weighted"},
 }
 

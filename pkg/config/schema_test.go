@@ -85,7 +85,8 @@ func TestWhatIsNotBuiltIsInTheSchema(t *testing.T) {
 func TestEveryMissingFeatureIsNamed(t *testing.T) {
 	said := map[string]bool{}
 	generic := regexp.MustCompile(`\[\d+\]`)
-	names := regexp.MustCompile(`^checks\.[a-z0-9-]+`)
+	checks := regexp.MustCompile(`^checks\.[a-z0-9-]+`)
+	signals := regexp.MustCompile(`^sites\.[a-z0-9-]+\.signals\.[a-z0-9-]+`)
 	for _, name := range []string{"not-built", "lock-etcd"} {
 		_, err := Parse(name, []byte(read(t, "testdata/bad/"+name+".yaml")), world())
 		var all Errors
@@ -97,7 +98,8 @@ func TestEveryMissingFeatureIsNamed(t *testing.T) {
 			if !found {
 				t.Errorf("%v: every error of this file should be about a missing feature", e)
 			}
-			key := names.ReplaceAllString(generic.ReplaceAllString(e.Key, "[]"), "checks.NAME")
+			key := checks.ReplaceAllString(generic.ReplaceAllString(e.Key, "[]"), "checks.NAME")
+			key = signals.ReplaceAllString(key, "sites.NAME.signals.NAME")
 			said[key+": "+feature] = true
 		}
 	}

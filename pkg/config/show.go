@@ -120,6 +120,8 @@ func (c *Config) shown() shown {
 		{"adopt", string(c.Adopt)},
 		{"zones", zones},
 		{"checks", checks},
+		{"sites", showSites(c.Sites)},
+		{"scenarios", showScenarios(c.Scenarios)},
 		{"records", records},
 	}
 }
@@ -183,11 +185,12 @@ func showRecord(spec *steer.Spec) shown {
 		if a.Probe != a.Value {
 			answer = answer.with("probe", a.Probe)
 		}
+		answer = append(answer, shown{{"site", some(a.Site)}, {"when", some(a.When)}, {"mode", some(string(a.Mode))}}...)
 		answers = append(answers, answer)
 	}
 	s = append(s, shown{
 		{"policy", string(spec.Policy)},
-		{"check", spec.Checks},
+		{"check", someList(spec.Checks)},
 		{"answers", answers},
 		{"max_live", some(spec.MaxLive)},
 		{"min_live", spec.MinLive},

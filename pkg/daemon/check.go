@@ -25,7 +25,7 @@ var Guards = []string{plan.GuardMaxChanges, plan.GuardMaxWrites, plan.GuardOwned
 // targets' ids. It needs no state and no lock.
 func Check(ctx context.Context, c *config.Config, names []string, log *slog.Logger) ([]check.Result, error) {
 	clock := clock.System()
-	e := engine.New(engine.Config{Checks: c.Checks, Sets: c.Records, Zones: zonesOf(c)}, engine.Now{Boot: clock.Boot(), Wall: clock.Wall()})
+	e := engine.New(engine.Config{Checks: c.Checks, Sets: c.Records, Sites: c.Sites, Scenarios: c.Scenarios, Zones: zonesOf(c)}, engine.Now{Boot: clock.Boot(), Wall: clock.Wall()})
 	picked := map[string]bool{}
 	var jobs []schedule.Job
 	for _, t := range e.Targets() {

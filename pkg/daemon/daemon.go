@@ -196,7 +196,7 @@ func (d *Daemon) engineConfig(c *config.Config) engine.Config {
 // daemon's, the one-shot commands' and the simulation's.
 func EngineConfig(c *config.Config) engine.Config {
 	out := engine.Config{
-		Checks: c.Checks, Sets: c.Records,
+		Checks: c.Checks, Sets: c.Records, Sites: c.Sites, Scenarios: c.Scenarios,
 		Debounce: c.Reconcile.Debounce, Every: c.Reconcile.Every,
 		MaxChanges: c.Guard.MaxChanges,
 		Canary:     canarySpec(c.Canary),
