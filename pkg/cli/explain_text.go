@@ -75,7 +75,7 @@ func (x *explainer) record(r control.ExplainedRecord) {
 		x.line("  LOOK HERE FIRST: %s", fault)
 	}
 	for _, a := range r.Answers {
-		x.answer(a)
+		x.answer(a, r)
 	}
 	x.line("")
 	x.decision(r)
@@ -117,12 +117,13 @@ func (x *explainer) doubt(t control.ExplainedTarget) []string {
 	return nil
 }
 
-func (x *explainer) answer(a control.ExplainedAnswer) {
+func (x *explainer) answer(a control.ExplainedAnswer, r control.ExplainedRecord) {
 	state := a.State
 	if state == "unknown" {
 		state = "not live"
 	}
 	x.line("\n  %s  %s: %s", a.Value, state, a.Reason)
+	x.around(a, r)
 	for _, t := range a.Targets {
 		x.target(t)
 	}

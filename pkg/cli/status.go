@@ -78,6 +78,7 @@ func (a *app) printStatus(s control.Status, now time.Time) {
 	}
 	a.printZones(s.Zones)
 	a.printRecords(s.Records)
+	a.printSites(s.Sites, s.Scenarios)
 	a.printTargets(s.Targets, now)
 	a.printWrites(s.Writes, now)
 }

@@ -44,6 +44,8 @@ type ExplainedRecord struct {
 	Zone         string            `json:"zone"`
 	ZoneError    string            `json:"zone_error"`  // why the zone could not be listed or written last
 	Answers      []ExplainedAnswer `json:"answers"`     // instead of those of Record
+	Sites        []Site            `json:"sites"`       // where its answers stand, and those of its scenarios
+	Scenarios    []Scenario        `json:"scenarios"`   // that it is decided by, those in them included
 	JudgeUntil   *time.Time        `json:"judge_until"` // when it is planned whatever was judged; null once it is
 	WindowEnds   *time.Time        `json:"window_ends"` // of the debounce window; null when none is open
 	HoldEnds     *time.Time        `json:"hold_ends"`   // when a failback becomes due; null when none waits for time
@@ -54,6 +56,8 @@ type ExplainedRecord struct {
 // ExplainedAnswer is one configured value and the targets that it rests on.
 type ExplainedAnswer struct {
 	Answer
+	When    string            `json:"when"` // the scenario that has to hold; empty for none
+	Mode    string            `json:"mode"` // standby, backup, dr; empty for an ordinary answer
 	Targets []ExplainedTarget `json:"targets"`
 }
 

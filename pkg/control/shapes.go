@@ -63,6 +63,7 @@ type Status struct {
 	Records   []Record   `json:"records"`
 	Targets   []Target   `json:"targets"`
 	Sites     []Site     `json:"sites"`
+	Scenarios []Scenario `json:"scenarios"`
 	Overrides []Override `json:"overrides"`
 	Notices   []string   `json:"notices"` // what a person should know first
 	Writes    []Write    `json:"writes"`  // the latest, newest first
@@ -191,9 +192,27 @@ type Cooldown struct {
 // Site is one data centre.
 type Site struct {
 	Name    string           `json:"name"`
-	State   string           `json:"state"`
+	State   string           `json:"state"` // maintenance, no-SIGNAL, unknown, ok
 	Signals map[string]*bool `json:"signals"`
-	Waiting *string          `json:"waiting"`
+	Waiting *string          `json:"waiting"` // approval, fresh; null while it waits for nothing
+
+	Maintenance string `json:"maintenance"` // why it is in maintenance; empty when it is not
+	Detail      string `json:"detail"`      // what it waits for, in words, with the way on
+}
+
+// Scenario is one condition: it holds when all terms of one group do.
+type Scenario struct {
+	Name  string   `json:"name"`
+	Holds *bool    `json:"holds"` // null while it is not known
+	Any   [][]Term `json:"any"`
+}
+
+// Term is one term as the config has it.
+type Term struct {
+	Term    string   `json:"term"`
+	Holds   *bool    `json:"holds"`   // its "not" included; null while it is not known
+	Detail  string   `json:"detail"`  // what it rests on, in words
+	Targets []string `json:"targets"` // ids of those
 }
 
 // Override is an operator's word, with a reason and an end.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"sidestep/pkg/control"
 	"sidestep/pkg/health"
@@ -37,7 +38,7 @@ type journalLine struct {
 type trail struct {
 	record *control.ExplainedRecord
 	set    string                   // as the journal names it
-	values map[string][]string      // by target: the values that rest on it
+	values map[string][]string      // by target or site: the values that rest on it
 	last   map[string]control.Event // by what it is about: the last event
 	fresh  []control.Event          // events since the last write
 	led    []control.Event          // those that led to it
@@ -50,7 +51,7 @@ func addEvidence(answer *control.Explanation, dir string) {
 	for i := range answer.Records {
 		trails = append(trails, newTrail(&answer.Records[i]))
 	}
-	filter := store.Filter{Kinds: []string{"verdict", "plan", "guard", "write", "verify"}, Newest: evidenceBytes}
+	filter := store.Filter{Kinds: []string{"verdict", "site", "plan", "guard", "write", "verify"}, Newest: evidenceBytes}
 	_, err := store.ReadJournal(dir, filter, func(l store.Line) bool {
 		var line journalLine
 		if json.Unmarshal(l.Raw, &line) != nil {
@@ -76,8 +77,32 @@ func newTrail(r *control.ExplainedRecord) *trail {
 		for _, target := range a.Targets {
 			t.values[target.ID] = append(t.values[target.ID], a.Value)
 		}
+		if a.Site != "" {
+			t.values[a.Site] = append(t.values[a.Site], a.Value)
+		}
+		t.watch(a.When, a.Value)
 	}
 	return t
+}
+
+// watch lets what a scenario rests on bear on a value.
+func (t *trail) watch(when, value string) {
+	i := slices.IndexFunc(t.record.Scenarios, func(s control.Scenario) bool { return s.Name == when })
+	if i < 0 {
+		return
+	}
+	for _, group := range t.record.Scenarios[i].Any {
+		for _, term := range group {
+			for _, target := range term.Targets {
+				t.values[target] = append(t.values[target], value)
+			}
+			name := strings.TrimPrefix(term.Term, "not ")
+			t.watch(name, value)
+			if site, _, _ := strings.Cut(name, "."); slices.ContainsFunc(t.record.Sites, func(s control.Site) bool { return s.Name == site }) {
+				t.values[site] = append(t.values[site], value)
+			}
+		}
+	}
 }
 
 func (t *trail) follow(line journalLine) {
@@ -108,8 +133,8 @@ func (t *trail) add(e control.Event) {
 	t.fresh = t.fresh[max(0, len(t.fresh)-keptEvidence):]
 }
 
-// concerns reports whether an event is about the record set, its name or one of
-// its targets.
+// concerns reports whether an event is about the record set, its name, one of its
+// targets or a site that bears on it.
 func (t *trail) concerns(e control.Event) bool {
 	_, target := t.values[e.Target]
 	return target || e.Target == t.set || e.Target == t.record.Name

@@ -233,14 +233,16 @@ func (d *Daemon) setsOf(view engine.View, request control.ExplainRequest) ([]eng
 }
 
 func (d *Daemon) explainSet(s engine.SetView, view engine.View, targets map[string]engine.TargetView, now engine.Now) control.ExplainedRecord {
+	around := scenesOf(view, s.Spec)
 	r := control.ExplainedRecord{
-		Record: describeSet(s, view), Zone: string(s.Spec.Key.Zone),
+		Record: describeSet(s, view), Sites: around.describeSites(), Scenarios: around.describeScenarios(), Zone: string(s.Spec.Key.Zone),
 		Answers: []control.ExplainedAnswer{}, Writes: []control.ExplainedWrite{},
 	}
 	for i, a := range r.Record.Answers {
-		answer := control.ExplainedAnswer{Answer: a, Targets: []control.ExplainedTarget{}}
+		spec := s.Spec.At(i)
+		answer := control.ExplainedAnswer{Answer: a, When: spec.When, Mode: string(spec.Mode), Targets: []control.ExplainedTarget{}}
 		for _, name := range s.Spec.Checks {
-			target := check.Target{Check: name, Address: s.Spec.At(i).Probe}
+			target := check.Target{Check: name, Address: spec.Probe}
 			answer.Targets = append(answer.Targets, explainTarget(targets[target.ID()], d.config.Checks[name]))
 		}
 		if s.Listed && s.Ready {

@@ -256,6 +256,8 @@ func (d *Daemon) logEntry(e engine.Entry) {
 		level, message, about = slog.LevelWarn, "this node", []any{"guard", e.Guard}
 	case e.Kind == "guard":
 		level, message, about = slog.LevelWarn, "stopped by a guard", []any{"target", e.Target, "guard", e.Guard}
+	case e.Kind == "site":
+		message, about = "site", []any{"site", e.Target}
 	case e.Kind == "plan":
 		message, about = "changed by somebody else", []any{"target", e.Target}
 	}

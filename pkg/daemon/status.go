@@ -62,23 +62,29 @@ func (d *Daemon) describe(e *engine.Engine, only record.Name) control.Status {
 		Canary:   describeCanary(view.Canary),
 		Config:   d.configInfo(),
 	}
-	rests := map[string]bool{}
+	rests, specs := map[string]bool{}, []*steer.Spec(nil)
 	for _, s := range view.Sets {
 		if only != "" && s.Spec.Key.Name != only {
 			continue
 		}
 		status.Records = append(status.Records, describeSet(s, view))
+		if only != "" {
+			specs = append(specs, s.Spec)
+		}
 		for i := range s.Spec.Len() {
 			for _, c := range s.Spec.Checks {
 				rests[c+"@"+s.Spec.At(i).Probe] = true
 			}
 		}
 	}
+	around := scenesOf(view, specs...)
+	around.rests(rests)
 	for _, t := range view.Targets {
 		if only == "" || rests[t.Target.ID()] {
 			status.Targets = append(status.Targets, describeTarget(t))
 		}
 	}
+	status.Sites, status.Scenarios = around.describeSites(), around.describeScenarios()
 	for _, z := range view.Zones {
 		status.Zones = append(status.Zones, d.describeZone(z))
 	}
@@ -269,7 +275,7 @@ func blockedAt(view engine.View, s engine.SetView) []control.Blocked {
 
 func describeAnswer(a steer.Answer, judged steer.Judged, seen record.Set) control.Answer {
 	out := control.Answer{
-		Value: a.Value, State: "missing",
+		Value: a.Value, Site: a.Site, State: "missing",
 		Usable: judged.Usable == steer.Yes, Reason: judged.Why,
 	}
 	if at, found := seen.Find(a.Value); found {
