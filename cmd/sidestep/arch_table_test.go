@@ -69,7 +69,7 @@ var rooms = map[string]allowed{
 
 	// assembly
 	"pkg/daemon": {
-		own: "record check health override steer plan engine probe resolve schedule provider clock lease lease/file lease/none " +
+		own: "record check health override scenario steer plan engine probe resolve schedule provider clock lease lease/file lease/none " +
 			"store reconcile observe control config",
 		mods: "github.com/coreos/go-systemd/v22/daemon golang.org/x/sys/unix",
 	},

@@ -22,6 +22,7 @@ TARGET says to what:
   NAME      the first plan of a record set that takes a usable live value out,
             steering a name that another tool claims, or a manual failback
   ADDRESS   resuming a value that somebody else paused
+  SITE      its return after a long outage
   ZONE      with --plan CHECKSUM: the plan that max_changes stopped, once
   all       resuming again after a corrupt state; look at what is paused first
 
@@ -31,14 +32,14 @@ the first plan may be said before there is one: it is kept, and the answer says
 that nothing waits. Without a daemon on this machine the word is written to its
 state directory, under its lock.
 
-Exit codes: 0 approved, 2 no such NAME, ADDRESS or ZONE, another plan than
+Exit codes: 0 approved, 2 no such NAME, ADDRESS, SITE or ZONE, another plan than
 CHECKSUM, or usage or config, 4 the lock is held, 5 provider or network error,
 1 other failure.`,
 		Example: `  sidestep approve www.example.com
   sidestep approve example.com --plan 3f2a9c01b7de`,
 		Args: arguments(1, 1, "TARGET"),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return append(a.recordNames(), "all"), cobra.ShellCompDirectiveNoFileComp
+			return append(append(a.recordNames(), a.siteNames()...), "all"), cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.approve(cmd.Context(), control.ApproveRequest{Target: args[0], Plan: plan})

@@ -20,9 +20,9 @@ func (a *app) checkCommand() *cobra.Command {
 		Short: "Probe once, now, and show what was found",
 		Long: `Probe once, now, and show what was found.
 
-NAME is a check, an address, CHECK@ADDRESS or the name of a record set; without
-one everything is probed. One probe says nothing of a verdict, which takes fall
-or rise results in a row: see status for those.
+NAME is a check, an address, CHECK@ADDRESS, the name of a record set, a site or
+SITE.SIGNAL; without one everything is probed. One probe says nothing of a
+verdict, which takes fall or rise results in a row: see status for those.
 
 A result is pass, fail, or unknown when the fault is on this machine: no route,
 no permission, no free socket, no resolver. The phase says where a probe failed,
@@ -152,5 +152,5 @@ func (a *app) checkNames() []string {
 	for name := range cfg.Checks {
 		names = append(names, name)
 	}
-	return names
+	return append(names, a.siteNames()...)
 }

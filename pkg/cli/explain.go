@@ -39,7 +39,9 @@ With --json, names that stay (times in RFC 3339, null for none):
   records: as in status, and of each also
     zone, zone_error, judge_until, window_ends, hold_ends,
     verification: {at, verified, detail}
+    sites, scenarios: as in status, those that its answers rest on
     answers: as in status, and state unknown without a daemon, and
+      when: the scenario that has to hold, mode,
       targets: as in status, and
         judged: the verdict that decisions go by, fall, rise,
         last: {at, result, latency_ms, source}, null before the first,

@@ -9,6 +9,17 @@ import (
 	"sidestep/pkg/control"
 )
 
+// siteNames are those of the config, for completion.
+func (a *app) siteNames() []string {
+	var names []string
+	if cfg := a.quietConfig(); cfg != nil {
+		for _, s := range cfg.Sites {
+			names = append(names, s.Name)
+		}
+	}
+	return names
+}
+
 // yesNo is a value of three for people.
 func yesNo(holds *bool) string {
 	switch {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 
 	"sidestep/pkg/check"
 	"sidestep/pkg/clock"
@@ -21,7 +22,7 @@ import (
 var Guards = []string{plan.GuardMaxChanges, plan.GuardMaxWrites, plan.GuardOwned}
 
 // Check probes every target of the config once, or those that names pick: by
-// check, address, target id or record set. Results come in the order of the
+// check, address, target id, record set, site or signal. Results come in the order of the
 // targets' ids. It needs no state and no lock.
 func Check(ctx context.Context, c *config.Config, names []string, log *slog.Logger) ([]check.Result, error) {
 	clock := clock.System()
@@ -40,7 +41,7 @@ func Check(ctx context.Context, c *config.Config, names []string, log *slog.Logg
 	for _, name := range names {
 		if !picked[name] {
 			return nil, &control.Error{
-				Message: fmt.Sprintf("check %q: no check, address, target or record set of that name", name),
+				Message: fmt.Sprintf("check %q: no check, address, target, record set or site of that name", name),
 				Hint:    "all of them: sidestep check", Exit: control.ExitUsage,
 			}
 		}
@@ -68,7 +69,7 @@ func pick(c *config.Config, t check.Target, names []string) []string {
 	var by []string
 	for _, name := range names {
 		rooted := name + "."
-		if name == t.ID() || name == t.Check || name == t.Address || rooted == t.ID() || rooted == t.Address || restsOn(c, name, t) {
+		if name == t.ID() || name == t.Check || name == t.Address || rooted == t.ID() || rooted == t.Address || restsOn(c, name, t) || signals(c, name, t) {
 			by = append(by, name)
 		}
 	}
@@ -81,6 +82,20 @@ func restsOn(c *config.Config, text string, t check.Target) bool {
 		name, err := record.ParseNameIn(text, spec.Key.Zone)
 		if err == nil && name == spec.Key.Name && spec.RestsOn(t.Check, t.Address) {
 			return true
+		}
+	}
+	return false
+}
+
+// signals reports whether a signal rests on a target: one of the site of that
+// name, or the one that is written SITE.SIGNAL.
+func signals(c *config.Config, text string, t check.Target) bool {
+	for _, site := range c.Sites {
+		for _, signal := range site.Signals {
+			named := text == site.Name || text == site.Name+"."+signal.Name
+			if named && signal.Check == t.Check && slices.Contains(signal.Targets, t.Address) {
+				return true
+			}
 		}
 	}
 	return false
