@@ -29,8 +29,8 @@ comments that begin with #:
 
   TIME up|down|unknown TARGET [PHASE/CAUSE]
                                what probes of TARGET find from then on
-  TIME approve TARGET [--plan CHECKSUM]
-                               as on the command line
+  TIME drain|undrain|freeze|unfreeze|approve|override set|override clear ...
+                               as on the command line; --at may be a TIME
   TIME provider fail|ok ZONE   calls to the zone's provider fail, or work again
   TIME canary fail|ok          no target of the canary answers, or all do
   TIME restart [DOWNTIME]      the daemon ends, and one begins after DOWNTIME
@@ -44,11 +44,12 @@ The run begins settled: all targets up for long, the zones as reconcile would
 leave them, every other value of the config parked, nothing waiting for a first
 yes. Time is exact: targets are probed at 0 and at every multiple of their
 interval, and the result is there at once. At one moment the events come first,
-in the order of the file, then probes, then writes.
+in the order of the file, then ends of overrides, probes, and writes. The wall
+clock of the run begins at 2000-01-01T00:00:00Z.
 
 The answer is one line for each record set that a plan changed, at the moment of
-the write. What a guard refuses and what a provider did not take is said on
-stderr. Nothing is opened but the config and the timeline, and no secret is
+the write. What a guard refuses, an override that ends, and what a provider did
+not take is said on stderr. Nothing is opened but the config and the timeline, and no secret is
 read; a provider that this version does not have may be named.
 
 With --json one object a line, with names that stay:

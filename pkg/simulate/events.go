@@ -138,7 +138,7 @@ func (p *parser) approve(_ string, words []string) (action, error) {
 	if len(words) == 0 {
 		return nil, fmt.Errorf("expected what is approved, got nothing: a record set's name, an address, a zone, or all")
 	}
-	ev := engine.Approve{Target: words[0], By: "timeline"}
+	ev := engine.Approve{Target: p.names.complete(words[0]), By: "timeline"}
 	rest := words[1:]
 	if len(rest) > 0 && rest[0] == "--plan" {
 		if len(rest) == 1 {

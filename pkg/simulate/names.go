@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -19,12 +20,16 @@ type names struct {
 	byAddress map[string][]string // ids of targets, by the address or name that is probed, or that is answered with
 	zones     []record.Name
 	hasCanary bool
+	config    *config.Config
+	engine    *engine.Engine // of a world in which nothing happens; knows what overrides can be of
 }
 
 func namesOf(c *config.Config) names {
-	n := names{byID: map[string]check.Target{}, byAddress: map[string][]string{}, hasCanary: len(c.Canary.Targets) > 0}
-	e := engine.New(daemon.EngineConfig(c), engine.Now{Boot: begins, Wall: epoch})
-	for _, t := range e.Targets() {
+	n := names{
+		byID: map[string]check.Target{}, byAddress: map[string][]string{}, hasCanary: len(c.Canary.Targets) > 0,
+		config: c, engine: engine.New(daemon.EngineConfig(c), nowAt(0)),
+	}
+	for _, t := range n.engine.Targets() {
 		n.byID[t.ID()] = t
 		n.byAddress[t.Address] = append(n.byAddress[t.Address], t.ID())
 	}
@@ -95,4 +100,23 @@ func (n names) zoneNames() []string {
 		list = append(list, z.Unrooted())
 	}
 	return list
+}
+
+// complete makes a full name of a short one, as the command line does.
+func (n names) complete(text string) string {
+	for _, spec := range n.config.Records {
+		if name, err := record.ParseNameIn(text, spec.Key.Zone); err == nil && name == spec.Key.Name {
+			return string(name)
+		}
+	}
+	return text
+}
+
+// nearTarget adds to the error of an override of nothing what may have been meant.
+func (n names) nearTarget(err error) error {
+	unknown, is := errors.AsType[*engine.UnknownTargetError](err)
+	if !is {
+		return err
+	}
+	return fmt.Errorf("%w; %s", err, near(unknown.Target, daemon.OverrideTargets(n.config, unknown.Kind)))
 }

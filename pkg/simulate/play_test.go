@@ -284,6 +284,59 @@ var stories = []struct {
 		[]string{"2m6s www live=10.0.0.1 paused=10.0.0.2"},
 	},
 	{
+		"a drain, and its end", twoServers,
+		`5m drain 10.0.0.1 --for 10m --reason "new kernel"`,
+		[]string{"5m1s www live=10.0.0.2 paused=10.0.0.1", "15m1s www live=10.0.0.1,10.0.0.2 paused="},
+	},
+	{
+		"a drain that begins later, and is taken back", twoServers,
+		`0  drain 10.0.0.1 --at 10m --for 1h --reason later
+		 0  override set drain 10.0.0.2 --at "2000-01-01 03:00" --for 1h --reason night
+		 20m undrain 10.0.0.1
+		 3h override clear 10.0.0.2   # at the moment at which it begins`,
+		[]string{"10m1s www live=10.0.0.2 paused=10.0.0.1", "20m1s www live=10.0.0.1,10.0.0.2 paused="},
+	},
+	{
+		"drains leave the last answer", twoServers,
+		`5m drain 10.0.0.1 --for 1h --reason a
+		 10m drain 10.0.0.2 --for 10m --reason b`,
+		[]string{"5m1s www live=10.0.0.2 paused=10.0.0.1", "1h5m1s www live=10.0.0.1,10.0.0.2 paused="},
+	},
+	{
+		"a pin, and a freeze", chain,
+		`5m override set pin www 10.0.0.3 --for 10m --reason test
+		 20m freeze --for 10m --reason wait
+		 21m down 10.0.0.1       # down at 21m20s, written after the freeze
+		 40m freeze www.example.com --for forever --reason wait
+		 41m override set force-down 10.0.0.2 --for 1h --reason disk
+		 50m unfreeze www        # and back at 1h41m0s, after a hold of 5m`,
+		[]string{
+			"5m1s www live=10.0.0.3 paused=10.0.0.1,10.0.0.2,10.0.0.9",
+			"15m1s www live=10.0.0.1 paused=10.0.0.2,10.0.0.3,10.0.0.9",
+			"30m1s www live=10.0.0.2 paused=10.0.0.1,10.0.0.3,10.0.0.9",
+			"50m1s www live=10.0.0.3 paused=10.0.0.1,10.0.0.2,10.0.0.9",
+			"1h46m1s www live=10.0.0.2 paused=10.0.0.1,10.0.0.3,10.0.0.9",
+		},
+	},
+	{
+		"a word while no process runs is taken up by the next", twoServers,
+		`60s restart 5m
+		 2m drain 10.0.0.1 --for 10m --reason x   # in force from the start at 6m
+		 30m drain 10.0.0.2 --for 1h --reason y
+		 31m restart 10m                          # and at any age
+		 35m undrain 10.0.0.2`,
+		[]string{
+			"6m1s www live=10.0.0.2 paused=10.0.0.1", "12m1s www live=10.0.0.1,10.0.0.2 paused=",
+			"30m1s www live=10.0.0.1 paused=10.0.0.2", "41m1s www live=10.0.0.1,10.0.0.2 paused=",
+		},
+	},
+	{
+		"force-up goes before the probes", twoServers,
+		`1m override set force-up web@10.0.0.1 --for 30m --reason lies
+		 2m down 10.0.0.1`,
+		[]string{"31m1s www live=10.0.0.2 paused=10.0.0.1"},
+	},
+	{
 		"a year", chain,
 		`4380h down 10.0.0.1
 		 8760h up 10.0.0.1`,

@@ -33,7 +33,7 @@ func TestLeavingOutChangesNothing(t *testing.T) {
 }
 
 func drawTimeline(t *rapid.T, c *config.Config) string {
-	events := []string{"restart", "restart 40s", "restart 20m", "lease lost", "lease won", "lease won", "provider fail example.com", "provider ok example.com", "provider ok example.com"}
+	events := []string{"drain all --for 10m --reason x", "override clear all", "override set pin www 10.0.0.2 --for 20m --reason x", "override clear www", "restart", "restart 40s", "restart 20m", "lease lost", "lease won", "lease won", "provider fail example.com", "provider ok example.com", "provider ok example.com"}
 	if len(c.Canary.Targets) > 0 {
 		events = append(events, "canary fail", "canary ok", "canary ok")
 	}

@@ -79,7 +79,10 @@ func (t Timeline) End() time.Duration {
 	return t.Events[len(t.Events)-1].At
 }
 
-type parser struct{ names names }
+type parser struct {
+	names names
+	at    time.Duration // of the line
+}
 
 // line reads one line; found is false for one that is empty or a comment.
 func (p *parser) line(text string) (event Event, found bool, err error) {
@@ -90,6 +93,7 @@ func (p *parser) line(text string) (event Event, found bool, err error) {
 	if event.At, err = parseTime(words[0]); err != nil {
 		return Event{}, false, err
 	}
+	p.at = event.At
 	if len(words) == 1 {
 		return Event{}, false, fmt.Errorf("expected an event after the time, got nothing; events: %s", strings.Join(verbNames(), ", "))
 	}
@@ -113,9 +117,10 @@ func verbs() map[string]func(p *parser, verb string, words []string) (action, er
 		"lease":    (*parser).lease,
 		"restart":  (*parser).restart,
 		"approve":  (*parser).approve,
-		"vantage":  notBuilt("vantages"),
-		"override": notBuilt("overrides"), "drain": notBuilt("overrides"), "undrain": notBuilt("overrides"),
-		"freeze": notBuilt("overrides"), "unfreeze": notBuilt("overrides"),
+		"override": (*parser).override,
+		"drain":    (*parser).drain, "undrain": (*parser).drain,
+		"freeze": (*parser).freeze, "unfreeze": (*parser).freeze,
+		"vantage": notBuilt("vantages"),
 	}
 }
 

@@ -75,7 +75,10 @@ type world struct {
 	lines    []Decision     // of this moment
 }
 
-func (w *world) now() engine.Now { return engine.Now{Boot: w.clock.Boot(), Wall: w.clock.Wall()} }
+// nowAt is the moment that is so long after the start of a run.
+func nowAt(at time.Duration) engine.Now { return engine.Now{Boot: begins + at, Wall: epoch.Add(at)} }
+
+func (w *world) now() engine.Now { return nowAt(w.at()) }
 
 // at is the time since the start of the run.
 func (w *world) at() time.Duration { return w.clock.Boot() - begins }
@@ -102,9 +105,7 @@ func (w *world) follow(effects engine.Effects) error {
 		w.stirred = w.clock.Boot()
 	}
 	for _, entry := range effects.Journal {
-		if entry.Kind == "guard" && entry.By == "" {
-			w.tell("guard %s: %s", entry.Guard, entry.Detail)
-		}
+		w.tellEntry(entry)
 	}
 	w.canary.asked = w.canary.asked || effects.Canary
 	for _, h := range effects.Hasten {
@@ -131,17 +132,46 @@ func (w *world) tell(format string, args ...any) {
 	}
 }
 
+// tellEntry tells what the journal says that explains decisions, and their absence.
+func (w *world) tellEntry(entry engine.Entry) {
+	switch {
+	case entry.By != "": // the timeline says it itself
+	case entry.Kind == "guard" && strings.HasPrefix(entry.Detail, "blocked by guard "):
+		w.tell("%s", entry.Detail)
+	case entry.Kind == "guard":
+		w.tell("guard %s: %s", entry.Guard, entry.Detail)
+	case entry.Kind == "override", entry.Kind == "site":
+		w.tell("%s %s: %s", entry.Kind, strings.TrimSuffix(entry.Target, "."), entry.Detail)
+	}
+}
+
 // say hands a person's word to the process, or keeps it for the next one.
 func (w *world) say(ev engine.Event) error {
 	if w.engine == nil {
 		w.meantime = append(w.meantime, ev)
 		return nil
 	}
+	if word, is := ev.(engine.Override); is {
+		w.foresee(word)
+	}
 	effects := w.engine.Note(w.now(), ev)
 	if effects.Idle != "" {
 		w.tell("%s", effects.Idle)
 	}
 	return w.follow(effects)
+}
+
+// foresee tells which answers an override does not take out, as the command does.
+func (w *world) foresee(ev engine.Override) {
+	foreseen, err := w.engine.Foresee(w.now(), ev)
+	if err != nil {
+		return // Note says it
+	}
+	for _, s := range foreseen.Sets {
+		for _, value := range s.Stays {
+			w.tell("%s stays in %s: %s", value, s.Key.Shown(), s.After.Wanted.Why(value))
+		}
+	}
 }
 
 // stop ends the process. What it saved is what the next one has.
