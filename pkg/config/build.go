@@ -99,6 +99,19 @@ func (b *builder) rhythm(root *item) {
 
 func (b *builder) guards(guard *item) {
 	b.cfg.Guard.MaxChanges = get[int](guard.at("max_changes"))
+	mass := guard.at("mass")
+	if _, isOff := mass.value.(off); !isOff {
+		b.cfg.Guard.Mass = Mass{
+			Percent: get[int](mass.at("percent")),
+			AtLeast: get[int](mass.at("at_least")),
+			Within:  get[time.Duration](mass.at("within")),
+			Confirm: get[int](mass.at("confirm")),
+		}
+		if b.cfg.Guard.Mass.Percent == 100 {
+			at := mass.at("percent")
+			b.warn(at.pos, at.path(), "more than 100% of the addresses never fail: the guard is off", "write a smaller percentage, or mass: 0")
+		}
+	}
 	writes := guard.at("max_writes")
 	if _, isOff := writes.value.(off); isOff {
 		return

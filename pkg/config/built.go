@@ -19,8 +19,6 @@ var notBuilt = map[string]string{
 	"leader.poll":      "leases between nodes",
 	"etcd":             "etcd",
 
-	"guard.mass": "the guard against mass failures",
-
 	"zones[].provider=cloudflare":   "the provider cloudflare",
 	"zones[].provider=route53":      "the provider route53",
 	"zones[].provider=tencentcloud": "the provider tencentcloud",

@@ -88,8 +88,17 @@ type CanaryTarget struct {
 
 // Guard is what stands between plan and write.
 type Guard struct {
+	Mass       Mass
 	MaxChanges int // record sets in one plan of a zone; 0 is no limit
 	MaxWrites  MaxWrites
+}
+
+// Mass holds many addresses up that fail together; an AtLeast of 0 holds none.
+type Mass struct {
+	Percent int           // strictly more of all addresses than this
+	AtLeast int           // and at least so many
+	Within  time.Duration // going down in this time
+	Confirm int           // each needs so many more failures in a row
 }
 
 // MaxWrites limits the writes of one record set to Count in any Window; a Count

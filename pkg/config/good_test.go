@@ -81,7 +81,7 @@ func TestEveryKeyReachesTheConfig(t *testing.T) {
 		Leader:    Leader{Lock: LockNone, IAmAlone: true},
 		Reconcile: Reconcile{Debounce: 2 * time.Second, Every: 6 * time.Minute, RetryBase: 2 * time.Second, RetryMax: 40 * time.Second},
 		Canary:    Canary{Targets: fullCanary(), Need: 2},
-		Guard:     Guard{MaxChanges: 7, MaxWrites: MaxWrites{Count: 8, Window: 11 * time.Minute}},
+		Guard:     Guard{Mass: Mass{Percent: 40, AtLeast: 4, Within: 3 * time.Minute, Confirm: 5}, MaxChanges: 7, MaxWrites: MaxWrites{Count: 8, Window: 11 * time.Minute}},
 		Adopt:     AdoptAuto,
 		Zones:     fullZones(at),
 		Checks: map[string]*check.Spec{
@@ -266,7 +266,7 @@ func TestDefaults(t *testing.T) {
 		Control:   Control{Socket: "/run/sidestep/control.sock"},
 		Leader:    Leader{Lock: LockFile},
 		Reconcile: Reconcile{Debounce: time.Second, Every: 5 * time.Minute, RetryBase: time.Second, RetryMax: 30 * time.Second},
-		Guard:     Guard{MaxWrites: MaxWrites{Count: 6, Window: 10 * time.Minute}},
+		Guard:     Guard{Mass: Mass{Percent: 50, AtLeast: 3, Within: 2 * time.Minute, Confirm: 2}, MaxWrites: MaxWrites{Count: 6, Window: 10 * time.Minute}},
 		Adopt:     AdoptAsk,
 		Zones: []Zone{{
 			Name: "example.com.", Provider: "local", Verify: Verify{DNS: true},

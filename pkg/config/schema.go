@@ -118,11 +118,11 @@ var defaultKeys = []field{
 
 var guardKeys = []field{
 	{name: "mass", kind: orOff(object(
-		field{name: "percent", kind: percent(), def: "50", doc: "more than this share of the node's addresses"},
+		field{name: "percent", kind: percent(), def: "50", doc: "strictly more than this share of the addresses that the node probes"},
 		field{name: "at_least", kind: count(1, math.MaxInt32), def: "3", doc: "and at least so many"},
 		field{name: "within", kind: duration(0), def: "2m", doc: "going down in this time"},
-		field{name: "confirm", kind: count(1, math.MaxInt32), def: "2", doc: "need so many more failures in a row"},
-	)), doc: "many targets that fail together are suspected before they are believed"},
+		field{name: "confirm", kind: count(1, math.MaxInt32), def: "2", doc: "each of them then needs so many more failures in a row to go down; one pass clears it"},
+	)), doc: "addresses that fail together are suspected, and kept as they are, before they are believed: this node may be at fault; 0 switches the guard off"},
 	{name: "max_changes", kind: count(0, math.MaxInt32), def: "0", doc: "record sets that one plan of a zone may change; 0 is no limit"},
 	{name: "max_writes", kind: orOff(object(
 		field{name: "count", kind: count(1, math.MaxInt32), def: "6", doc: "so many writes"},

@@ -94,6 +94,10 @@ func (c *Config) shown() shown {
 	if w := c.Guard.MaxWrites; w.Count > 0 {
 		maxWrites = shown{{"count", w.Count}, {"window", w.Window}}
 	}
+	var mass any = 0
+	if m := c.Guard.Mass; m.AtLeast > 0 {
+		mass = shown{{"percent", fmt.Sprintf("%d%%", m.Percent)}, {"at_least", m.AtLeast}, {"within", m.Within}, {"confirm", m.Confirm}}
+	}
 	zones, records := []shown{}, []shown{}
 	for _, z := range c.Zones {
 		zones = append(zones, showZone(z))
@@ -116,7 +120,7 @@ func (c *Config) shown() shown {
 			{"retry", shown{{"base", c.Reconcile.RetryBase}, {"max", c.Reconcile.RetryMax}}},
 		}},
 		{"canary", showCanary(c.Canary)},
-		{"guard", shown{{"mass", 0}, {"max_changes", c.Guard.MaxChanges}, {"max_writes", maxWrites}}},
+		{"guard", shown{{"mass", mass}, {"max_changes", c.Guard.MaxChanges}, {"max_writes", maxWrites}}},
 		{"adopt", string(c.Adopt)},
 		{"zones", zones},
 		{"checks", checks},

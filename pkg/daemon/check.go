@@ -19,7 +19,7 @@ import (
 )
 
 // Guards are the guards that a command can switch off for one plan.
-var Guards = []string{plan.GuardMaxChanges, plan.GuardMaxWrites, plan.GuardOwned}
+var Guards = []string{plan.GuardMaxChanges, plan.GuardMaxWrites, plan.GuardOwned, plan.GuardMass}
 
 // Check probes every target of the config once, or those that names pick: by
 // check, address, target id, record set, site or signal. Results come in the order of the

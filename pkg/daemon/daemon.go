@@ -201,6 +201,7 @@ func EngineConfig(c *config.Config) engine.Config {
 		MaxChanges: c.Guard.MaxChanges,
 		Canary:     canarySpec(c.Canary),
 	}
+	out.Mass = engine.Mass(c.Guard.Mass)
 	out.MaxWrites.Count, out.MaxWrites.Window = c.Guard.MaxWrites.Count, c.Guard.MaxWrites.Window
 	for _, z := range c.Zones {
 		out.Zones = append(out.Zones, z.Name)

@@ -161,6 +161,7 @@ func (d *Daemon) roundPlan(zones []record.Name) (jobs []schedule.Job, gap time.D
 			gap = max(gap, min(spec.Interval, pace))
 			rounds = max(rounds, 2*max(spec.Fall, spec.Rise))
 		}
+		rounds += d.config.Guard.Mass.Confirm // for what fails together
 	})
 	return jobs, gap, rounds
 }

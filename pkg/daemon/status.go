@@ -111,6 +111,9 @@ func viewNotices(view engine.View) []string {
 	if view.Blind != "" {
 		notices = append(notices, "nothing is written: "+view.Blind)
 	}
+	if view.Mass != "" {
+		notices = append(notices, "guard mass: "+view.Mass)
+	}
 	if view.Clock != "" {
 		notices = append(notices, view.Clock)
 	}

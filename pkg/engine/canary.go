@@ -235,13 +235,8 @@ func (e *Engine) canaryPassed(start time.Duration) {
 // fall brings a target down that waited for the canary.
 func (e *Engine) fall(t *target) {
 	t.sight.waits = false
-	before := t.health
-	state, change := before.Turn(t.policy())
-	t.health = state
-	e.rest(t, before, t.sight.last)
-	t.sight.believed, t.sight.noted, t.sight.notedAt = state, state, t.sight.last
-	if change != nil {
-		e.turned(t, *change)
+	if !e.onBrink(t) {
+		e.down(t)
 	}
 	e.touch(t)
 }

@@ -22,6 +22,7 @@ import (
 //
 //	config debounce=1s every=5m max_changes=2 max_writes=6/10m zones=example.com.,example.net.
 //	config canary=dns,page need=1     # canary=none: there is none
+//	config mass=50/3/2m/2             # percent, at_least, within, confirm; mass=none: off
 //	config chance=7                   # pauses are shortened by chance, 0 (at first) not at all
 //	config built=2026-01-02T12:00:10Z # a clock that shows less is wrong
 //	check web interval=10s fall=3 rise=2 cooldown=30s/2/2m causes=auth:disable,local:fail
@@ -191,6 +192,20 @@ func (r *reader) list(key string) []string {
 	return strings.Split(r.named[key], ",")
 }
 
+// mass reads "50/3/2m/2", or "none".
+func (r *reader) mass(text string) engine.Mass {
+	if text == "none" {
+		return engine.Mass{}
+	}
+	var m engine.Mass
+	var within string
+	_, err := fmt.Sscanf(strings.ReplaceAll(text, "/", " "), "%d %d %s %d", &m.Percent, &m.AtLeast, &within, &m.Confirm)
+	r.note(err)
+	m.Within, err = time.ParseDuration(within)
+	r.note(err)
+	return m
+}
+
 // cooldown reads "30s/2/2m".
 func (r *reader) cooldown(key string) *check.Cooldown {
 	if r.named[key] == "" {
@@ -219,6 +234,9 @@ func (w *world) doConfig(named map[string]string) error {
 	w.config.Every = r.duration("every", w.config.Every)
 	w.config.Pace = r.duration("pace", w.config.Pace)
 	w.config.MaxChanges = r.number("max_changes", w.config.MaxChanges)
+	if text := named["mass"]; text != "" {
+		w.config.Mass = r.mass(text)
+	}
 	w.chance = uint64(r.number("chance", int(w.chance)))
 	if targets := r.list("canary"); targets != nil {
 		w.config.Canary = engine.CanarySpec{Targets: targets, Need: r.number("need", 1)}

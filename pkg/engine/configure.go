@@ -52,6 +52,7 @@ func (e *Engine) configure(config Config) {
 			e.early = append(e.early, s)
 		}
 	}
+	e.countGroups()
 	e.sortEarly()
 	e.outdate(e.sets...)
 	e.reread()

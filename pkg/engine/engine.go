@@ -29,6 +29,7 @@ type Engine struct {
 	stale   []*set    // to be judged, because a target of theirs has changed
 	early   []*set    // not ready yet, and behind the first of them some that are since; by deadline
 	resting []*target // whose hold may have changed
+	mass    mass
 
 	ways    []Way    // what tallies count, each once
 	sources []string // the addresses that probes left from
@@ -54,8 +55,8 @@ type target struct {
 	before *health.State // as it was before the latest failures in a row that a wrong clock would explain; nil when the latest was none
 }
 
-func (t *target) policy() health.Policy {
-	return health.Policy{Fall: t.spec.Fall, Rise: t.spec.Rise, Causes: t.spec.Causes}
+func (e *Engine) policy(t *target) health.Policy {
+	return health.Policy{Fall: t.spec.Fall, Rise: t.spec.Rise, Confirm: e.config.Mass.Confirm, Causes: t.spec.Causes}
 }
 
 // set is one record set, what is known of its answers, and what persons said.
@@ -183,13 +184,13 @@ func (e *Engine) result(t *target, r check.Result) {
 
 // observe lets one result of a target bear on its verdict.
 func (e *Engine) observe(t *target, r check.Result) {
-	before, waited := t.health, t.waits()
+	before, waited, policy := t.health, t.waits(), e.policy(t)
 	e.remember(t, r)
-	state, change := health.Observe(before, r, t.policy())
-	if change != nil && change.To == health.Down && change.From != health.Down && e.waitsForCanary(t, r) {
-		state.Verdict, state.Disabled, change = before.Verdict, false, nil
+	state, change := health.Observe(before, r, policy)
+	if change != nil && change.To == health.Down && before.Is() != health.Down && (e.waitsForCanary(t, r) || e.onBrink(t)) {
+		state, change = state.Held(before), nil
 	}
-	if waited && state.Fails < t.spec.Fall {
+	if waited && state.Fails < policy.Falls(state) {
 		t.sight.waits = false
 	}
 	t.health = state
@@ -199,7 +200,7 @@ func (e *Engine) observe(t *target, r check.Result) {
 	e.rest(t, before, r.End)
 	if change != nil {
 		e.turned(t, *change)
-	} else if t.spec.FastInter > 0 && state.Judged == r.Start && doubts(state, t.policy()) {
+	} else if t.spec.FastInter > 0 && state.Judged == r.Start && doubts(state, policy) {
 		e.effects.Hasten = append(e.effects.Hasten, Hasten{t.id, r.Start + t.spec.FastInter})
 	}
 	if change != nil || waited != t.waits() || state.Phase != before.Phase || state.Cause != before.Cause {
@@ -216,7 +217,7 @@ func (e *Engine) observe(t *target, r check.Result) {
 func doubts(s health.State, p health.Policy) bool {
 	switch s.Is() {
 	case health.Up:
-		return s.Fails > 0 && s.Fails < p.Fall
+		return s.Fails > 0 && s.Fails < p.Fall // what is suspected is probed at its interval
 	case health.Down:
 		return s.Passes > 0 && s.Passes < p.Rise
 	case health.Unknown:
@@ -227,6 +228,14 @@ func doubts(s health.State, p health.Policy) bool {
 func (e *Engine) turned(t *target, change health.Change) {
 	if change.From != change.To {
 		t.since = e.now.Wall
+	}
+	if change.From == health.Suspected || change.To == health.Suspected {
+		for _, s := range t.sets {
+			s.zone.turned = true // its plan says whom the guard holds back
+		}
+	}
+	if change.To == health.Down {
+		e.noteFallen(t)
 	}
 	e.effects.Save = true
 	if change.Disabled {

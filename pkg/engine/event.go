@@ -172,6 +172,7 @@ type Config struct {
 	MaxChanges int
 	MaxWrites  plan.Writes
 	Canary     CanarySpec
+	Mass       Mass
 	NoCooldown bool      // pauses of checks are left out: for a command that probes in rounds of its own
 	Built      time.Time // when this sidestep was built: no right clock is before it; zero when that is not known
 }

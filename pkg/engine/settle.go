@@ -16,6 +16,7 @@ import (
 // settle works out what follows from everything that has changed, zone by
 // zone, and when time alone will change something next.
 func (e *Engine) settle() {
+	e.settleMass()
 	e.turnWords()
 	e.settleScenes()
 	for _, s := range e.stale {
@@ -162,6 +163,9 @@ func usable(needs []*target, verdict func(*target) health.Verdict) (steer.Usable
 		if w := t.forced; w != nil && verdict(t) != t.observed() {
 			why += "; " + w.overrules(t)
 		}
+		if t.health.Suspected {
+			why += fmt.Sprintf("; %s suspected: it failed (%s/%s) together with too many others (guard %s)", t.id.ID(), t.health.Phase, t.health.Cause, plan.GuardMass)
+		}
 		if t.waits() {
 			why += fmt.Sprintf("; %s failed (%s/%s) and waits for the canary", t.id.ID(), t.health.Phase, t.health.Cause)
 		}
@@ -266,7 +270,7 @@ func (e *Engine) replan(z *zone) {
 // tellRefusals puts each refusal of a guard into the journal when it begins.
 func (e *Engine) tellRefusals(z *zone) {
 	for _, b := range z.plan.Blocked {
-		if b.Guard == plan.GuardCanary {
+		if b.Guard == plan.GuardCanary || b.Guard == plan.GuardMass {
 			continue // told once, not for each zone
 		}
 		if slices.ContainsFunc(z.told, func(t plan.Blocked) bool { return t.Guard == b.Guard && t.Key == b.Key }) {
@@ -302,6 +306,9 @@ func (e *Engine) work(z *zone, override map[string]bool) Work {
 		Now: e.now.Boot, Plan: z.approved, Override: override, Blind: e.blindness(),
 		Written: map[record.Key][]time.Duration{}, Adopted: map[record.Key]bool{}, Owned: map[record.Key]bool{},
 	}}
+	if z.suspects(e.mass.suspects) {
+		w.Limits.Mass = e.massWords()
+	}
 	w.Limits.Frozen = e.frozenSets(z)
 	for _, s := range z.sets {
 		if !s.ready {
@@ -331,6 +338,9 @@ func (e *Engine) input(s *set, guards map[string]bool) steer.Input {
 		Resume: s.resume, Lost: e.lost && !guards[plan.GuardState],
 	}
 	in.Disaster, in.Declared = e.disaster(s)
+	if guards[plan.GuardMass] && len(e.mass.suspects) > 0 {
+		in.Judged = e.disbelieve(s)
+	}
 	if guards[plan.GuardHeld] {
 		in.Resume = s.spec.Values()
 	}

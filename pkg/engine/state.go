@@ -35,6 +35,7 @@ type TargetState struct {
 	Cause      check.Cause    `json:"cause,omitempty"`
 	Since      time.Time      `json:"since"`
 	Disabled   bool           `json:"disabled,omitempty"`
+	Suspected  bool           `json:"suspected,omitempty"` // and the verdict is what it was before
 	Cooldown   *CooldownState `json:"cooldown,omitempty"`
 }
 
@@ -79,7 +80,7 @@ func (e *Engine) TargetStates() iter.Seq2[string, TargetState] {
 			more := yield(id, TargetState{
 				Definition: definition, Verdict: h.Is(), Passes: h.Passes, Fails: h.Fails,
 				Phase: h.Phase, Cause: h.Cause, Since: t.since,
-				Disabled: h.Disabled, Cooldown: e.cooldownState(t),
+				Disabled: h.Disabled, Suspected: h.Suspected, Cooldown: e.cooldownState(t),
 			})
 			if !more {
 				return
@@ -180,6 +181,10 @@ func (e *Engine) restoreTarget(id string, old TargetState) {
 	t.health = health.State{
 		Verdict: old.Verdict, Passes: old.Passes, Fails: old.Fails,
 		Phase: old.Phase, Cause: old.Cause, Judged: e.now.Boot, Disabled: old.Disabled,
+		Suspected: old.Suspected && e.hasMass(),
+	}
+	if t.health.Suspected {
+		e.mass.suspects = append(e.mass.suspects, t)
 	}
 	e.restoreCooldown(t, old.Cooldown)
 	e.touch(t)

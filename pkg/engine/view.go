@@ -25,6 +25,7 @@ type View struct {
 	Lost      bool           // nothing is resumed before a person approves all
 	Canary    *CanaryView    // nil without one
 	Blind     string         // why this node does not see the world; empty when it does
+	Mass      string         // why targets are suspected that fail together; empty when none is
 	Words     []OverrideView
 	Clock     string // what speaks against this machine's clock; empty when nothing does
 }
@@ -72,7 +73,7 @@ type ZoneView struct {
 func (e *Engine) View(now Now) View {
 	e.now = now
 	v := View{
-		Now: now.Wall, Lost: e.lost, Canary: e.canaryView(), Blind: e.blindness(), Clock: e.clockDoubt(),
+		Now: now.Wall, Lost: e.lost, Canary: e.canaryView(), Blind: e.blindness(), Mass: e.massWords(), Clock: e.clockDoubt(),
 		Words: e.overrideViews(), Sites: e.siteViews(), Scenarios: e.scenarioViews(),
 	}
 	for _, name := range e.config.Zones {

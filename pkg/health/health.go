@@ -10,18 +10,31 @@ import (
 // Verdict is what the results of a target add up to.
 type Verdict string
 
-// The verdicts. Unknown means not judged yet.
+// The verdicts. Unknown means not judged yet. Suspected is what people see of a
+// target that has failed often enough to be down, together with too many others
+// to be believed at once; decisions keep the verdict that it had.
 const (
-	Unknown Verdict = "unknown"
-	Up      Verdict = "up"
-	Down    Verdict = "down"
+	Unknown   Verdict = "unknown"
+	Up        Verdict = "up"
+	Down      Verdict = "down"
+	Suspected Verdict = "suspected"
 )
 
 // Policy is how many results in a row change a verdict, both at least 1, and
-// what a failure counts as.
+// what a failure counts as. A target that is suspected goes down after Confirm
+// more failures in a row.
 type Policy struct {
 	Fall, Rise int
+	Confirm    int
 	Causes     check.Causes
+}
+
+// Falls is how many failures in a row bring a target down.
+func (p Policy) Falls(s State) int {
+	if s.Suspected {
+		return p.Fall + p.Confirm
+	}
+	return p.Fall
 }
 
 // State is what is remembered of one target between two results. The zero
@@ -38,6 +51,9 @@ type State struct {
 	// Disabled says that a lasting cause brought it down: nothing is counted any
 	// more, until a person or another definition of the check ends that.
 	Disabled bool
+	// Suspected says that its row of failures was not believed, and more of them
+	// in a row have to follow; a pass ends that. See Policy.Confirm.
+	Suspected bool
 }
 
 // Is gives the verdict with the zero value read as Unknown.
@@ -84,7 +100,23 @@ func Observe(s State, r check.Result, p Policy) (State, *Change) {
 		return s, nil
 	}
 	s.Judged, s.Seen = r.Start, true
-	return s.Turn(p)
+	suspected := s.Suspected
+	s.Suspected = suspected && r.Outcome == check.Fail
+	next, change := s.Turn(p)
+	switch {
+	case !suspected || s.Suspected:
+	case change == nil:
+		change = &Change{From: Suspected, To: next.Is()}
+	default:
+		change.From = Suspected
+	}
+	return next, change
+}
+
+// Held gives the verdict back that a state had before: somebody has doubts.
+func (s State) Held(before State) State {
+	s.Verdict, s.Disabled, s.Suspected = before.Verdict, before.Disabled, before.Suspected
+	return s
 }
 
 // Turn gives the verdict that the counters add up to. Observe does so with each
@@ -92,14 +124,17 @@ func Observe(s State, r check.Result, p Policy) (State, *Change) {
 // row decides whether the target is disabled with it; a whole row that finds the
 // target down already decides that anew.
 func (s State) Turn(p Policy) (State, *Change) {
-	from := s.Is()
+	from, shown := s.Is(), s.Is()
+	if s.Suspected {
+		shown = Suspected
+	}
 	switch {
 	case s.Passes >= p.Rise && from != Up:
 		s.Verdict, s.Phase, s.Cause = Up, "", ""
-		return s, &Change{From: from, To: Up}
-	case s.Fails >= p.Fall && from != Down, s.Fails == p.Fall && p.disables(s.Cause):
-		s.Verdict, s.Disabled = Down, p.disables(s.Cause)
-		return s, &Change{From: from, To: Down, Phase: s.Phase, Cause: s.Cause, Detail: s.Detail, Disabled: s.Disabled}
+		return s, &Change{From: shown, To: Up}
+	case s.Fails >= p.Falls(s) && from != Down, s.Fails == p.Fall && from == Down && p.disables(s.Cause):
+		s.Verdict, s.Suspected, s.Disabled = Down, false, p.disables(s.Cause)
+		return s, &Change{From: shown, To: Down, Phase: s.Phase, Cause: s.Cause, Detail: s.Detail, Disabled: s.Disabled}
 	}
 	return s, nil
 }
@@ -132,8 +167,11 @@ func Weigh(r check.Result, causes check.Causes) check.Result {
 // held, a boot time or 0, nothing was asked of it, so that its silence says
 // nothing; nor does that of a target that is disabled.
 func (s State) Shown(now, interval, timeout, held time.Duration) Verdict {
-	if !s.Disabled && now-max(s.Judged, held) > 3*interval+timeout {
+	switch {
+	case !s.Disabled && now-max(s.Judged, held) > 3*interval+timeout:
 		return Unknown
+	case s.Suspected:
+		return Suspected
 	}
 	return s.Is()
 }

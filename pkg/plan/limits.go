@@ -22,6 +22,7 @@ const (
 	GuardMaxChanges = "max_changes"
 	GuardCanary     = "canary"
 	GuardFreeze     = "freeze"
+	GuardMass       = "mass"  // stops no change: it keeps what it was of many targets that fail together
 	GuardClock      = "clock" // stops no change: it makes results unknown
 )
 
@@ -44,6 +45,7 @@ type Limits struct {
 	Plan       string                         // checksum of a plan that may pass MaxChanges once
 	Blind      string                         // why this node does not see the world, so that nothing may be written; empty when it does
 	Frozen     map[record.Key]string          // why nothing may be written: to a record set, or under a key with only Zone, to all of the zone
+	Mass       string                         // why targets of the zone are suspected and not down; empty when none is
 	Override   map[string]bool                // guards that the operator switched off for this plan
 }
 
@@ -61,6 +63,9 @@ func (p *Plan) Check(l Limits, zone Zone) {
 		}
 	}
 	p.checkMaxChanges(l)
+	if l.Mass != "" && !l.Override[GuardMass] {
+		p.Blocked = append(p.Blocked, Blocked{Guard: GuardMass, Key: record.Key{Zone: p.Zone}, Detail: l.Mass})
+	}
 	p.checkBlind(l)
 }
 
