@@ -81,11 +81,14 @@ func socketPath(t *testing.T) string {
 
 // serve runs a server until the test ends or stop is called; stop returns what
 // Serve did.
-func serve(t *testing.T, path string, b control.Backend) (stop func() error) {
+func serve(t *testing.T, path string, b control.Backend, change ...func(*control.Server)) (stop func() error) {
 	t.Helper()
 	server, err := control.Listen(path, b, nil)
 	if err != nil {
 		t.Fatal(err)
+	}
+	for _, f := range change {
+		f(server)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)

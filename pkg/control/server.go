@@ -55,6 +55,7 @@ const versionHint = "the command line and the daemon may be of different version
 type Server struct {
 	listener net.Listener
 	http     *http.Server
+	grace    time.Duration // graceAtEnd, or what a test gives
 }
 
 // Listen opens the socket, which its owner and group may use (mode 0660). A
@@ -80,7 +81,7 @@ func Listen(path string, backend Backend, logger *slog.Logger) (*Server, error) 
 		ErrorLog:          slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
 		ConnContext:       withPeer,
 	}
-	return &Server{listener: few, http: server}, nil
+	return &Server{listener: few, http: server, grace: graceAtEnd}, nil
 }
 
 // few is a listener with a bound on the connections that are open.
@@ -157,7 +158,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	ended := make(chan struct{})
 	notEnded := context.AfterFunc(ctx, func() {
 		defer close(ended)
-		grace, cancel := context.WithTimeout(context.Background(), graceAtEnd)
+		grace, cancel := context.WithTimeout(context.Background(), s.grace)
 		defer cancel()
 		if s.http.Shutdown(grace) != nil {
 			_ = s.http.Close() // a request that does not end is cut off

@@ -78,7 +78,7 @@ func within(t *testing.T, what string, holds func() bool) {
 // ask answers a question at the adapter's server.
 func ask(t *testing.T, a *Adapter, name string, kind uint16) (rcode int, values []string) {
 	t.Helper()
-	client := dns.Client{Timeout: 5 * time.Second}
+	client := dns.Client{Timeout: 30 * time.Second}
 	reply, _, err := client.Exchange(new(dns.Msg).SetQuestion(name, kind), a.Servers()[0])
 	if err != nil {
 		t.Errorf("ask %s: %v", name, err)

@@ -94,7 +94,7 @@ func TestConnectionsAreClosed(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for deadline := time.Now().Add(10 * time.Second); proxy.Open() > 0; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); proxy.Open() > 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("%d connections are still open", proxy.Open())
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"slices"
 	"strings"
 	"testing"
@@ -217,7 +216,10 @@ func TestListHonoursItsDeadline(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 		_, err := a.List(ctx)
 		cancel()
-		failed(t, err, provider.Retryable, "", context.DeadlineExceeded.Error())
+		failed(t, err, provider.Retryable, "", "")
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("expected the deadline as the reason, got %v", err)
+		}
 	}
 }
 
@@ -232,15 +234,7 @@ func TestForgedReplyIsAmbiguous(t *testing.T) {
 }
 
 func TestNobodyListens(t *testing.T) {
-	var config net.ListenConfig
-	listener, err := config.Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := listener.Addr().String()
-	if err := listener.Close(); err != nil {
-		t.Fatal(err)
-	}
+	const addr = "127.0.0.1:1" // nobody gets this port by chance
 	a, err := build(provider.Settings{Zone: testZone, Options: map[string]string{"server": addr}})
 	if err != nil {
 		t.Fatal(err)

@@ -58,8 +58,8 @@ type Server struct {
 }
 
 const (
-	readyWithin = 20 * time.Second
-	stopWithin  = 10 * time.Second
+	readyWithin = time.Minute
+	stopWithin  = 30 * time.Second
 	attempts    = 5 // of starting on a port that somebody else may take first
 )
 
@@ -260,7 +260,7 @@ func (s *Server) Dig(args ...string) []string {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	full := append([]string{"@" + host, "-p", port, "-y", s.Key.Algorithm + ":" + s.Key.Name + ":" + s.Key.Secret, "+tcp", "+time=5", "+tries=1"}, args...)
+	full := append([]string{"@" + host, "-p", port, "-y", s.Key.Algorithm + ":" + s.Key.Name + ":" + s.Key.Secret, "+tcp", "+time=30", "+tries=1"}, args...)
 	out, err := exec.CommandContext(s.t.Context(), path, full...).CombinedOutput() //nolint:gosec // arguments of the test itself
 	if err != nil {
 		s.t.Fatalf("dig %s: %v\n%s", strings.Join(args, " "), err, out)
