@@ -54,16 +54,26 @@ func (w *world) fillDisk() {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	for err == nil {
-		_, err = f.Write(make([]byte, 4096))
+	defer func() { _ = f.Close() }()
+	fill := func() {
+		for err == nil {
+			_, err = f.Write(make([]byte, 4096))
+		}
+		if !errors.Is(err, unix.ENOSPC) {
+			w.t.Fatalf("the disk is not full: %v", err)
+		}
+		err = nil
 	}
-	if !errors.Is(err, unix.ENOSPC) || f.Close() != nil {
-		w.t.Fatalf("the disk is not full: %v", err)
-	}
+	fill()
 	older := filepath.Join(w.state(), "state.json.1")
 	if err := os.Link(older, older+".held"); err != nil && !os.IsNotExist(err) {
 		w.t.Fatal(err)
 	}
+	fill() // what a save that was under way gave back
+	w.wait("that save to be over", func() bool {
+		temporary, err := filepath.Glob(filepath.Join(w.state(), ".state.json*"))
+		return err == nil && len(temporary) == 0
+	})
 }
 
 // emptyDisk takes away what fillDisk put there.

@@ -56,7 +56,7 @@ func TestNamesAsTargets(t *testing.T) {
 		s := w.status()
 		return s != nil && strings.Contains(s.Targets[0].Detail, "resolver "+resolver.Addr.String()+": answered SERVFAIL")
 	})
-	if s := w.status(); len(s.Writes) > 0 || !answers("edge1.example.net.")() {
+	if s := w.mustStatus(); len(s.Writes) > 0 || !answers("edge1.example.net.")() {
 		t.Errorf("one of two addresses and the resolver failed: %+v", s.Writes)
 	}
 	resolver.Fail(resolvetest.Healthy)

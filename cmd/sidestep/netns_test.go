@@ -141,8 +141,8 @@ control: {socket: %[1]s/c.sock}
 reconcile: {debounce: 200ms}
 zones: [{zone: example.com, provider: local, file: %[1]s/example.com.zone, listen: ""}]
 checks:
-  four: {http: {url: "http://www.example.com:8080/four"}, interval: 500ms, timeout: 300ms, fall: 2, rise: 2}
-  six:  {http: {url: "http://www.example.com:8080/six"}, interval: 500ms, timeout: 300ms, fall: 2, rise: 2}
+  four: {http: {url: "http://www.example.com:8080/four"}, interval: 1s, timeout: 950ms, fall: 3, rise: 2}
+  six:  {http: {url: "http://www.example.com:8080/six"}, interval: 1s, timeout: 950ms, fall: 3, rise: 2}
 canary: {targets: [{tcp: "198.51.100.53:53"}]}
 adopt: auto
 records:
@@ -237,7 +237,7 @@ func TestCase21MonitorLosesItsOwnNetwork(t *testing.T) {
 	for _, end := range []*netns{s.far, s.near} {
 		end.ip("link", "set", "cable", "down")
 		s.waitFor("the canary to fail", canaryIs("fail"))
-		status := s.status()
+		status := s.mustStatus()
 		if c := status.Canary.Targets; len(c) != 1 || c[0].Target != "198.51.100.53:53" || c[0].Result == "pass" {
 			t.Errorf("status says of the canary: %+v", status.Canary)
 		}
@@ -258,7 +258,7 @@ func TestCase21MonitorLosesItsOwnNetwork(t *testing.T) {
 		}
 		s.waitFor("the canary to pass again", canaryIs("pass"))
 		s.waitUp(4)
-		time.Sleep(3 * time.Second) // many intervals, in which a late failure could still count
+		time.Sleep(4 * time.Second) // some intervals, in which a late failure could still count
 		if after := s.read(s.zoneFile()); after != before {
 			t.Fatalf("the zone was written:\n%s", after)
 		}
@@ -298,7 +298,7 @@ func TestNoRouteForAFamily(t *testing.T) {
 	s.waitFor("the A answer to follow", func(status *control.Status) bool {
 		return slices.Equal(status.Records[0].Live, []string{"198.51.100.11"})
 	})
-	if six := s.status().Records[1]; six.Type != "AAAA" || len(six.Live) != 2 {
+	if six := s.mustStatus().Records[1]; six.Type != "AAAA" || len(six.Live) != 2 {
 		t.Errorf("got %+v", six)
 	}
 	if journal := s.read(filepath.Join(s.state(), "journal.jsonl")); strings.Contains(journal, `"type":"AAAA"`) {
@@ -317,16 +317,17 @@ func TestCase12EachFamilyByItself(t *testing.T) {
 	s.far.double("198.51.100.12:8080")
 	six := s.far.double("[2001:db8::11]:8080")
 	s.far.double("[2001:db8::12]:8080")
-	s.start()
+	p := s.start()
 	s.waitUp(4)
 	six.stop()
 	s.waitFor("the AAAA target to go down", func(status *control.Status) bool { return s.verdict(status, "2001:db8::11") == "down" })
 	s.waitFor("the AAAA answer to follow", func(status *control.Status) bool {
 		return slices.Equal(status.Records[1].Live, []string{"2001:db8::12"})
 	})
-	if v := s.verdict(s.status(), "198.51.100.11"); v != "up" {
+	if v := s.verdict(s.mustStatus(), "198.51.100.11"); v != "up" {
 		t.Errorf("the A target is %s", v)
 	}
+	p.stop(t)
 	four.mu.Lock()
 	defer four.mu.Unlock()
 	if len(four.paths) != 1 || four.paths["/four"] == 0 || four.conns > four.paths["/four"]+1 {

@@ -42,7 +42,7 @@ func badConfigs(good, secret string) []struct {
 func TestCase90BadReloadKeepsTheOneBefore(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, rfc2136test.StartBIND)
-	w.interval, w.extra = 200*time.Millisecond, "guard: {max_writes: 0}"
+	w.interval, w.extra = 600*time.Millisecond, "guard: {max_writes: 0}"
 	w.write()
 	content, err := os.ReadFile(w.config)
 	if err != nil {
@@ -52,7 +52,7 @@ func TestCase90BadReloadKeepsTheOneBefore(t *testing.T) {
 	p := w.run()
 	w.waitUp(2)
 	for i, bad := range badConfigs(good, w.server.Key.Secret) {
-		before := w.status()
+		before := w.mustStatus()
 		after := w.reload(p, bad.text, func(s *control.Status) bool {
 			return s.Config.Refused != nil && (before.Config.Refused == nil || s.Config.Refused.After(*before.Config.Refused))
 		})
@@ -75,7 +75,7 @@ func TestCase90BadReloadKeepsTheOneBefore(t *testing.T) {
 	if n := strings.Count(p.log.String(), "reload refused"); n != len(badConfigs(good, "")) {
 		t.Errorf("%d refusals in the log", n)
 	}
-	before := w.status()
+	before := w.mustStatus()
 	after := w.reload(p, good, func(s *control.Status) bool { return s.Config.Loaded.After(before.Config.Loaded) })
 	if after.Config.Error != "" || refused(after) || after.Targets[0].Passes < before.Targets[0].Passes {
 		t.Errorf("after a good one: %+v, %q, %+v", after.Config, after.Notices, after.Targets[0])

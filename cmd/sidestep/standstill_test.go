@@ -20,7 +20,7 @@ import (
 func TestCase19StoppedAndContinued(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, rfc2136test.StartBIND)
-	w.interval, w.fall = time.Second, 1
+	w.interval, w.fall = 2*time.Second, 1
 	proxy := rfc2136test.StartProxy(t, w.server)
 	w.upstream = proxy.Addr
 	w.write()
@@ -42,7 +42,7 @@ func TestCase19StoppedAndContinued(t *testing.T) {
 	w.wait("two rounds after it", func() bool {
 		return w.backends[0].Requests() >= requests[0]+2 && w.backends[1].Requests() >= requests[1]+2
 	})
-	s := w.status()
+	s := w.mustStatus()
 	for _, target := range s.Targets {
 		if target.Verdict != "up" || target.Fails > 0 || target.Passes < 3 {
 			t.Errorf("after the standstill: %+v", target)
@@ -83,7 +83,7 @@ func TestCase19LeadershipIsAskedAgain(t *testing.T) {
 	}
 	p.signal(t, syscall.SIGCONT)
 	w.wait("it to stand by", func() bool {
-		s := w.status()
+		s := w.mustStatus()
 		return s != nil && s.Targets[0].Verdict == "down" && s.Leader.State == "standby" && strings.Contains(s.Leader.Holder, "mon-2")
 	})
 	if n := proxy.Updates(); n > 0 {

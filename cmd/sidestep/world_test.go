@@ -28,7 +28,7 @@ import (
 
 // patience is how long a test waits for something that has to happen; it says
 // nothing of how fast it should.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // builtBinary builds sidestep once, as a user gets it.
 var builtBinary = sync.OnceValues(func() (string, error) {
@@ -257,6 +257,13 @@ func (w *world) status() *control.Status {
 		return nil
 	}
 	return &status
+}
+
+// mustStatus waits until the daemon answers.
+func (w *world) mustStatus() (s *control.Status) {
+	w.t.Helper()
+	w.wait("an answer of the daemon", func() bool { s = w.status(); return s != nil })
+	return s
 }
 
 // waitUp waits until the daemon leads and judges exactly n targets to be up.

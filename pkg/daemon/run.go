@@ -84,8 +84,8 @@ func (d *Daemon) Run(ctx context.Context) error {
 	running.start("writer", func(ctx context.Context) error { d.writer.Run(ctx); return nil })
 	running.start("schedule", func(ctx context.Context) error { d.schedule.Run(ctx); return nil })
 	running.start("canary", d.watchCanary)
-	running.start("watchdog", d.watchdog)
 	d.tellSystemd(ready)
+	running.start("watchdog", d.watchdog) // vouches for nothing that is not ready
 	d.warnUnpermitted(d.options.Config)
 	d.log.Info("started", "node", d.config.Node.Name, "config", d.options.Config.File, "targets", targets)
 	err = running.wait()

@@ -37,18 +37,10 @@ type named struct {
 func newNamed(t *testing.T) *named {
 	t.Helper()
 	w := &named{world: newWorld(t, class), resolver: resolvetest.Start(t, at1, at2)}
-	port := uint16(0)
-	for _, address := range []string{"127.0.0.1", "127.0.0.2"} {
-		listener, err := net.Listen("tcp", fmt.Sprintf("%s:%d", address, port))
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = listener.Close() })
-		port = netip.MustParseAddrPort(listener.Addr().String()).Port()
-	}
+	port := accepting(t, "127.0.0.1", "127.0.0.2")
 	w.config.Checks["web"] = &check.Spec{
 		Name: "web", Kind: check.KindTCP, TCP: &check.TCP{Port: port},
-		Interval: 200 * time.Millisecond, Timeout: 150 * time.Millisecond, Fall: 2, Rise: 2,
+		Interval: 400 * time.Millisecond, Timeout: 390 * time.Millisecond, Fall: 3, Rise: 2,
 	}
 	w.config.Zones[0].Settings.Options = map[string]string{"listen": "127.0.0.1:0"} // so that names may lead to loopback
 	w.config.Records = nil
@@ -60,6 +52,44 @@ func newNamed(t *testing.T) *named {
 		o.Probe, o.Resolver = nil, resolve.Options{Servers: []netip.AddrPort{w.resolver.Addr}}
 	})
 	return w
+}
+
+// accepting finds a port that is free at all addresses, and takes connections on
+// it until the test ends.
+func accepting(t *testing.T, addresses ...string) uint16 {
+	t.Helper()
+	var list []net.Listener
+	port := uint16(0)
+	for tries := 0; len(list) < len(addresses); tries++ {
+		listener, err := net.Listen("tcp", fmt.Sprintf("%s:%d", addresses[len(list)], port))
+		if err == nil {
+			port = netip.MustParseAddrPort(listener.Addr().String()).Port()
+			list = append(list, listener)
+			continue
+		}
+		if tries == 100 {
+			t.Fatal(err)
+		}
+		for _, taken := range list {
+			_ = taken.Close() // another port is tried
+		}
+		list, port = nil, 0
+	}
+	for _, listener := range list {
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			for {
+				conn, err := listener.Accept()
+				if err != nil {
+					return
+				}
+				_ = conn.Close() // a connection is all that is asked
+			}
+		}()
+		t.Cleanup(func() { _ = listener.Close(); <-ended })
+	}
+	return port
 }
 
 // target is what status says of the target at a name.
