@@ -122,7 +122,7 @@ func tornList(m *mutant, ctx context.Context) (*provider.Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	for begun, versions := time.Now(), len(m.zone.History()); m.another && len(m.zone.History()) == versions && time.Since(begun) < 50*time.Millisecond; {
+	for begun, versions := time.Now(), len(m.zone.History()); m.another && len(m.zone.History()) == versions && time.Since(begun) < 2*time.Second; {
 		time.Sleep(100 * time.Microsecond) // until the writer got in between
 	}
 	second, err := m.Adapter.List(ctx)
