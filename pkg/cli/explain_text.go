@@ -361,6 +361,8 @@ func eventWords(e control.Event) string {
 		return text + prefixed(", ", e.Detail)
 	case e.By != "":
 		return fmt.Sprintf("%s %s by %s", e.Target, e.Detail, e.By)
+	case e.Target == e.Guard: // of this node, and the detail names it
+		return e.Detail
 	}
 	return strings.TrimSpace(e.Target + " " + e.Detail)
 }

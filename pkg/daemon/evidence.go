@@ -8,6 +8,7 @@ import (
 
 	"sidestep/pkg/control"
 	"sidestep/pkg/health"
+	"sidestep/pkg/plan"
 	"sidestep/pkg/record"
 	"sidestep/pkg/store"
 )
@@ -134,10 +135,11 @@ func (t *trail) add(e control.Event) {
 }
 
 // concerns reports whether an event is about the record set, its name, one of its
-// targets or a site that bears on it.
+// targets or a site that bears on it, or about this node: what it saw counted, or
+// did not.
 func (t *trail) concerns(e control.Event) bool {
 	_, target := t.values[e.Target]
-	return target || e.Target == t.set || e.Target == t.record.Name
+	return target || e.Target == t.set || e.Target == t.record.Name || e.Guard == plan.GuardCanary || e.Guard == plan.GuardClock
 }
 
 // wrote takes a write. What led to it are the events since the write before, and

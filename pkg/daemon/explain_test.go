@@ -188,6 +188,30 @@ func TestExplainWhatWaits(t *testing.T) {
 	})
 }
 
+// What this node thought of its own sight before a write is evidence, too.
+func TestExplainTellsOfTheCanary(t *testing.T) {
+	bubbled(t, func(t *testing.T) {
+		w, _ := sightWorld(t)
+		d := w.run()
+		time.Sleep(settled)
+		w.site.fail(append(anchors, a)...)
+		time.Sleep(settled)
+		w.site.heal(anchors...)
+		time.Sleep(settled)
+		_, r := d.why()
+		if len(r.Writes) == 0 {
+			t.Fatal("nothing was written")
+		}
+		var told []string
+		for _, e := range r.Writes[0].Evidence {
+			told = append(told, e.Detail)
+		}
+		if text := strings.Join(told, "\n"); !strings.Contains(text, "the canary fails") || !strings.Contains(text, "the canary passes again") || !strings.Contains(text, "refused") {
+			t.Errorf("the evidence is\n%s", text)
+		}
+	})
+}
+
 // Without a daemon the same is told of what one saved, at any age, and nobody is
 // asked.
 func TestExplainWhatWasSaved(t *testing.T) {
