@@ -83,22 +83,13 @@ func (x *explainer) record(r control.ExplainedRecord) {
 }
 
 // doubts says what makes a target look down, or not be judged, that is not its
-// own doing.
+// own doing. What concerns the whole node is among the notices.
 func (x *explainer) doubts(r control.ExplainedRecord) []string {
 	var list []string
-	targets, passing := 0, 0
 	for _, a := range r.Answers {
 		for _, t := range a.Targets {
-			targets++
-			if t.Last != nil && t.Last.Result == "pass" {
-				passing++
-			}
 			list = append(list, x.doubt(t)...)
 		}
-	}
-	o := x.e.Others
-	if all := targets + o.Pass + o.Fail + o.Unknown; x.e.Daemon && passing+o.Pass == 0 && all > 1 {
-		list = append(list, fmt.Sprintf("not one of the %d targets that this node probes passes: it may be this machine or its network", all))
 	}
 	return list
 }
