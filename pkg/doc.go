@@ -21,6 +21,7 @@
 //	    clock/             boot time and wall time, with a fake for tests
 //	    probe/             one probe of one target over HTTP, TCP or ICMP
 //	      ping/            echo requests over one shared socket
+//	      probetest/       what probes cost, for benchmarks
 //	    schedule/          which target is due, and a bounded number of workers
 //	    provider/          what an adapter to a DNS provider promises
 //	      memory/          a provider in memory, the reference for all others

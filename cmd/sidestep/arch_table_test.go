@@ -63,6 +63,7 @@ var rooms = map[string]allowed{
 	"pkg/reconcile":             {own: "record plan engine provider clock"},
 	"pkg/observe":               {own: "record", mods: "github.com/miekg/dns"},
 	"pkg/resolve":               {own: "observe", mods: "github.com/miekg/dns"},
+	"pkg/probe/probetest":       {mods: "golang.org/x/sys/unix"},
 	"pkg/resolve/resolvetest":   {mods: "github.com/miekg/dns"},
 	"pkg/control":               {mods: "golang.org/x/sys/unix"},
 	"pkg/config":                {own: "record check scenario steer provider", mods: "github.com/spf13/pflag github.com/spf13/viper go.yaml.in/yaml/v3"},

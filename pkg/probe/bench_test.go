@@ -8,24 +8,16 @@ import (
 	"io"
 	"net"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"sidestep/pkg/check"
+	"sidestep/pkg/probe/probetest"
 )
 
-const (
-	benchRounds  = 9
-	benchProbes  = 3000 // of each kind in a round
-	benchWorkers = 32   // probes in flight
-)
+const benchRounds = 9
 
 // serveBenchTarget is the target of the benchmark in a process of its own, so
 // that its CPU time is not counted: a TCP listener that accepts and closes, and
@@ -138,39 +130,6 @@ func bareHTTP(address string, request, buffer []byte) error {
 	return nil
 }
 
-// cpu is what this process used so far.
-func cpu(b *testing.B) time.Duration {
-	b.Helper()
-	var usage unix.Rusage
-	if err := unix.Getrusage(unix.RUSAGE_SELF, &usage); err != nil {
-		b.Fatal(err)
-	}
-	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
-}
-
-// measure makes the probes of one round, benchWorkers at once, and gives the
-// CPU time of one.
-func measure(b *testing.B, makeProbe func() func() error) time.Duration {
-	b.Helper()
-	var todo atomic.Int64
-	todo.Store(benchProbes)
-	before := cpu(b)
-	var all sync.WaitGroup
-	for range benchWorkers {
-		all.Go(func() {
-			probe := makeProbe()
-			for todo.Add(-1) >= 0 {
-				if err := probe(); err != nil {
-					b.Error(err)
-					return
-				}
-			}
-		})
-	}
-	all.Wait()
-	return (cpu(b) - before) / benchProbes
-}
-
 // BenchmarkProbeCPU compares the CPU time of a probe with that of the barest
 // loop in Go, over the same target and in interleaved rounds; medians of the
 // ratios of the rounds. One iteration is the whole comparison.
@@ -206,7 +165,7 @@ func BenchmarkProbeCPU(b *testing.B) {
 	for b.Loop() {
 		for round := range benchRounds + 1 { // the first one warms up
 			for i := range loops {
-				used := measure(b, loops[i].makeProbe)
+				used := probetest.Measure(b, loops[i].makeProbe)
 				if round > 0 {
 					loops[i].times = append(loops[i].times, float64(used.Nanoseconds())/1000)
 				}
@@ -218,18 +177,13 @@ func BenchmarkProbeCPU(b *testing.B) {
 		for i := range all {
 			all[i] = loops[of].times[i] / loops[to].times[i]
 		}
-		return median(all)
+		return probetest.Median(all)
 	}
 	b.ReportMetric(0, "ns/op") // says nothing here
 	for _, l := range loops {
-		b.ReportMetric(median(l.times), l.name+"-cpu-us")
+		b.ReportMetric(probetest.Median(l.times), l.name+"-cpu-us")
 	}
 	b.ReportMetric(ratio(1, 0), "tcp-ratio")
 	b.ReportMetric(ratio(3, 2), "http-ratio")
 	b.ReportMetric(ratio(4, 2), "http-body-ratio")
-}
-
-func median(list []float64) float64 {
-	sorted := slices.Sorted(slices.Values(list))
-	return sorted[len(sorted)/2]
 }

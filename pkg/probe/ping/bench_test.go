@@ -4,20 +4,16 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
-	"slices"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"sidestep/pkg/probe/probetest"
 )
 
-const (
-	benchRounds  = 9
-	benchProbes  = 5000
-	benchWorkers = 32
-)
+const benchRounds = 9
 
 // BenchmarkPingCPU compares the CPU time of a probe of one request with that of
 // the barest loop: sendto and recvfrom on a socket of one's own, with nothing
@@ -57,7 +53,7 @@ func BenchmarkPingCPU(b *testing.B) {
 		for round := range benchRounds + 1 {
 			for i := range loops {
 				allowDatagrams(b, !loops[i].raw)
-				used := measure(b, loops[i].makeProbe)
+				used := probetest.Measure(b, loops[i].makeProbe)
 				if round > 0 {
 					loops[i].times = append(loops[i].times, float64(used.Nanoseconds())/1000)
 				}
@@ -69,11 +65,11 @@ func BenchmarkPingCPU(b *testing.B) {
 		for i := range all {
 			all[i] = loops[of].times[i] / loops[0].times[i]
 		}
-		return median(all)
+		return probetest.Median(all)
 	}
 	b.ReportMetric(0, "ns/op") // says nothing here
 	for i, l := range loops {
-		b.ReportMetric(median(l.times), l.name+"-cpu-us")
+		b.ReportMetric(probetest.Median(l.times), l.name+"-cpu-us")
 		if i > 0 {
 			b.ReportMetric(ratio(i), l.name+"-ratio")
 		}
@@ -117,7 +113,7 @@ func BenchmarkPingPaced(b *testing.B) {
 		for _, need := range []int{1, 2} {
 			ticker := time.NewTicker(tick)
 			var all sync.WaitGroup
-			before, n := cpu(b), 0
+			before, n := probetest.CPU(b), 0
 			for range periods * int(period/tick) {
 				<-ticker.C
 				for range targets * int(tick) / int(period) {
@@ -134,46 +130,8 @@ func BenchmarkPingPaced(b *testing.B) {
 			}
 			all.Wait()
 			ticker.Stop()
-			b.ReportMetric(float64((cpu(b)-before).Nanoseconds())/1000/float64(n), fmt.Sprintf("%d-replies-cpu-us", need))
+			b.ReportMetric(float64((probetest.CPU(b)-before).Nanoseconds())/1000/float64(n), fmt.Sprintf("%d-replies-cpu-us", need))
 		}
 	}
 	b.ReportMetric(0, "ns/op")
-}
-
-// cpu is what this process used so far.
-func cpu(b *testing.B) time.Duration {
-	b.Helper()
-	var usage unix.Rusage
-	if err := unix.Getrusage(unix.RUSAGE_SELF, &usage); err != nil {
-		b.Fatal(err)
-	}
-	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
-}
-
-// measure makes the probes of one round, benchWorkers at once, and gives the
-// CPU time of one.
-func measure(b *testing.B, makeProbe func() func() error) time.Duration {
-	b.Helper()
-	var todo atomic.Int64
-	todo.Store(benchProbes)
-	before := cpu(b)
-	var all sync.WaitGroup
-	for range benchWorkers {
-		all.Go(func() {
-			probe := makeProbe()
-			for todo.Add(-1) >= 0 {
-				if err := probe(); err != nil {
-					b.Error(err)
-					return
-				}
-			}
-		})
-	}
-	all.Wait()
-	return (cpu(b) - before) / benchProbes
-}
-
-func median(list []float64) float64 {
-	sorted := slices.Sorted(slices.Values(list))
-	return sorted[len(sorted)/2]
 }
