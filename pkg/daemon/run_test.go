@@ -362,18 +362,26 @@ func TestCase82LeaseIsLostAndComesBack(t *testing.T) {
 	})
 }
 
+// serviceManager listens as one does that wants to hear of the watchdog, within
+// so many microseconds.
+func (w *world) serviceManager(watchdog string) *net.UnixConn {
+	w.Helper()
+	path := filepath.Join(filepath.Dir(w.config.Control.Socket), "notify")
+	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.Cleanup(func() { _ = conn.Close() })
+	w.Setenv("NOTIFY_SOCKET", path)
+	w.Setenv("WATCHDOG_USEC", watchdog)
+	w.Setenv("WATCHDOG_PID", strconv.Itoa(os.Getpid()))
+	return conn
+}
+
 // What a service manager is told, on a real socket.
 func TestServiceManagerIsTold(t *testing.T) {
 	w := realWorld(t)
-	dir := filepath.Dir(w.config.Control.Socket)
-	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: filepath.Join(dir, "notify"), Net: "unixgram"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = conn.Close() }()
-	t.Setenv("NOTIFY_SOCKET", filepath.Join(dir, "notify"))
-	t.Setenv("WATCHDOG_USEC", "300000")
-	t.Setenv("WATCHDOG_PID", strconv.Itoa(os.Getpid()))
+	conn := w.serviceManager("300000")
 	next := func() string {
 		text := make([]byte, 200)
 		if err := conn.SetReadDeadline(time.Now().Add(30 * time.Second)); err != nil {
@@ -417,15 +425,7 @@ func TestServiceManagerIsTold(t *testing.T) {
 // A loop that hangs is not vouched for.
 func TestWatchdogGoesThroughTheLoop(t *testing.T) {
 	w := realWorld(t)
-	dir := filepath.Dir(w.config.Control.Socket)
-	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: filepath.Join(dir, "notify"), Net: "unixgram"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = conn.Close() }()
-	t.Setenv("NOTIFY_SOCKET", filepath.Join(dir, "notify"))
-	t.Setenv("WATCHDOG_USEC", "30000")
-	t.Setenv("WATCHDOG_PID", strconv.Itoa(os.Getpid()))
+	conn := w.serviceManager("30000")
 	d, err := New(w.options())
 	if err != nil {
 		t.Fatal(err)
