@@ -36,7 +36,7 @@ func (l *Limiter) Read(ctx context.Context) error {
 	}
 	interval := time.Duration(float64(time.Second) / float64(l.bucket.Limit()))
 	for !l.takeRead() {
-		if err := sleep(ctx, interval); err != nil {
+		if err := Sleep(ctx, interval); err != nil {
 			return &Error{Class: Retryable, Op: "wait for the rate limit", Err: err}
 		}
 	}
@@ -80,7 +80,7 @@ func (b Backoff) Retry(ctx context.Context, read func(context.Context) error) er
 			return err
 		}
 		pause := max(b.Jitter(wait), retryAfter(err))
-		if sleepErr := sleep(ctx, pause); sleepErr != nil {
+		if sleepErr := Sleep(ctx, pause); sleepErr != nil {
 			return err
 		}
 		wait = min(2*wait, b.Max)
@@ -102,7 +102,8 @@ func retryAfter(err error) time.Duration {
 	return 0
 }
 
-func sleep(ctx context.Context, d time.Duration) error {
+// Sleep waits for so long, or until ctx ends, which is its error then.
+func Sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

@@ -39,7 +39,7 @@ func (r *round) hold(ctx context.Context) error {
 		if err := r.claim(ctx, fencer); err != nil {
 			return err
 		}
-		if err := sleep(ctx, promises.Lag); err != nil { // a list may show the stamp before
+		if err := provider.Sleep(ctx, promises.Lag); err != nil { // a list may show the stamp before
 			return fmt.Errorf("claim zone %s: stopped: %w", r.zone.Name, err)
 		}
 		if err := r.plan(ctx); err != nil {

@@ -225,16 +225,5 @@ func (r *round) givenUp() error {
 	return &setsError{errs}
 }
 
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
-}
-
 // gateClosed reports whether the gate let a call not through.
 func gateClosed(err error) bool { return errors.Is(err, ErrNotLeader) }

@@ -146,7 +146,7 @@ func (r *round) askUntil(ctx context.Context, server string, key record.Key) err
 		if err == nil && slices.Equal(got, wanted) {
 			return nil
 		}
-		if sleep(ctx, wait) == nil {
+		if provider.Sleep(ctx, wait) == nil {
 			continue
 		}
 		if err != nil {

@@ -84,7 +84,7 @@ func readFile(ctx context.Context, path string) (source, error) {
 		case !errors.Is(err, errWriting) && !errors.Is(err, errMoving):
 			return source{}, err
 		}
-		if late := sleep(ctx, wait); late != nil {
+		if late := provider.Sleep(ctx, wait); late != nil {
 			if err != nil {
 				late = fmt.Errorf("%w: %w", late, err)
 			}
@@ -308,15 +308,4 @@ func classed(err error) error {
 		}
 	}
 	return failf(class, "%w", err)
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
 }

@@ -40,7 +40,7 @@ func acquire(ctx context.Context, target string) (*lock, error) {
 		if !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.EINTR) {
 			return nil, errors.Join(classed(fmt.Errorf("lock %s: %w", file.Name(), err)), file.Close())
 		}
-		if err := sleep(ctx, lockPoll); err != nil {
+		if err := provider.Sleep(ctx, lockPoll); err != nil {
 			return nil, errors.Join(failf(provider.Retryable, "wait for the lock %s: %w", file.Name(), err), file.Close())
 		}
 	}
