@@ -369,7 +369,7 @@ func (w *word) overrules(t *target) string {
 func ruled(w *word, a steer.Answer, probes string) (steer.Usable, string) {
 	why := w.String()
 	if w.Target != a.Value {
-		why = fmt.Sprintf("%s with %s", w.Kind.Did(), strings.Replace(w.Override.String(), w.Kind.Did(), w.Shown(), 1))
+		why = fmt.Sprintf("%s with %s", w.Kind.Did(), strings.Replace(w.String(), w.Kind.Did(), w.Shown(), 1))
 	}
 	if w.Kind.Out() {
 		return steer.No, why + "; " + probes

@@ -142,7 +142,8 @@ func (e *Engine) begin(w *word) {
 }
 
 func nextReminder(from, now time.Time) time.Time {
-	return from.Add((now.Sub(from)/remindEvery + 1) * remindEvery)
+	past := int(now.Sub(from) / remindEvery)
+	return from.Add(remindEvery * time.Duration(past+1))
 }
 
 // obey works out anew what every override does. All record sets are judged

@@ -27,10 +27,12 @@ func TestStateOfNonsenseIsNotValid(t *testing.T) {
 		`{}`:                               "expected targets",
 		`{"sets":[]}`:                      "expected targets",
 		`{"targets":{"web@192.0.2.1":{}}}`: `expected a verdict, got ""`,
-		`{"targets":{"web@192.0.2.1":{"verdict":"banana"}}}`:                           "banana",
-		`{"targets":{"web@192.0.2.1":{"verdict":"up","passes":-1}}}`:                   "got -1",
-		`{"targets":{"web@192.0.2.1":{"verdict":"up","fails":9223372036854775807}}}`:   "9223372036854775807",
-		`{"targets":{},"sets":[{"key":{"Zone":"example.com.","Name":"","Type":"A"}}]}`: "name and type",
+		`{"targets":{"web@192.0.2.1":{"verdict":"banana"}}}`:                                                              "banana",
+		`{"targets":{"web@192.0.2.1":{"verdict":"up","passes":-1}}}`:                                                      "got -1",
+		`{"targets":{"web@192.0.2.1":{"verdict":"up","fails":9223372036854775807}}}`:                                      "9223372036854775807",
+		`{"targets":{},"sets":[{"key":{"Zone":"example.com.","Name":"","Type":"A"}}]}`:                                    "name and type",
+		`{"targets":{},"overrides":[{"kind":"melt","target":"192.0.2.1","reason":"test","from":"2026-01-02T12:00:00Z"}]}`: `"melt"`,
+		`{"targets":{},"overrides":[{"kind":"drain","target":"192.0.2.1","reason":"test"}]}`:                              "the time at which it begins",
 	} {
 		var state engine.State
 		if err := json.Unmarshal([]byte(text), &state); err != nil {
