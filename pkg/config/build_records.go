@@ -26,7 +26,7 @@ func (b *builder) buildRecords(records *item) {
 func (b *builder) record(it *item) {
 	zone, name := b.recordName(it)
 	spec := &steer.Spec{
-		Key:      record.Key{Zone: zone, Name: name},
+		Key:      record.Key{Zone: zone, Name: name, Variant: get[string](it.at("variant"))},
 		TTL:      b.ttl(it.at("ttl")),
 		MinLive:  get[int](it.at("min_live")),
 		AskFirst: b.adopt(it) == AdoptAsk,
@@ -36,6 +36,7 @@ func (b *builder) record(it *item) {
 	b.allDown(it, spec)
 	b.checkRefs(it, spec)
 	b.standbyOnly(it, spec)
+	b.traits(it, spec)
 	if zone != "" && spec.Key.Type != "" {
 		b.addRecord(it, spec)
 	}
@@ -124,6 +125,7 @@ func (b *builder) policy(it *item, spec *steer.Spec) {
 		return // reported; what else belongs to it cannot be told
 	}
 	spec.Policy = steer.Policy(get[string](policy))
+	b.weights(it, spec)
 	if spec.Policy != steer.Priority {
 		b.onlyPriority(it)
 		return
@@ -214,8 +216,8 @@ func (b *builder) standbyOnly(it *item, spec *steer.Spec) {
 
 // sourceFamily refuses a source from which an answer cannot be reached.
 func (b *builder) sourceFamily(ref *item, name string, spec *steer.Spec) {
-	for _, a := range spec.Answers {
-		if !b.reachable(ref, name, a.Probe) {
+	for i := range spec.Len() {
+		if !b.reachable(ref, name, spec.At(i).Probe) {
 			return
 		}
 	}

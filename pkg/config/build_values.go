@@ -15,7 +15,8 @@ type entry struct {
 	probe *item // nil where none is given
 }
 
-// values reads the answers and the fallback list, and the type they share.
+// values reads the answers, those for disasters and the fallback list, and the
+// type they share.
 func (b *builder) values(it *item, spec *steer.Spec) {
 	answers, fallback := entries(it.at("answers")), entries(it.at("fallback"))
 	if it.at("answers").shape == list && len(it.at("answers").items) == 0 {
@@ -31,6 +32,7 @@ func (b *builder) values(it *item, spec *steer.Spec) {
 			spec.Answers = append(spec.Answers, b.answer(e, value))
 		}
 	}
+	b.disaster(it, spec, first)
 	for _, e := range fallback {
 		if value := b.value(e.at, spec.Key.Type, it.has("type"), first); value != "" {
 			spec.Fallback = append(spec.Fallback, value)

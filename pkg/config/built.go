@@ -29,11 +29,6 @@ var notBuilt = map[string]string{
 
 	"sites.NAME.signals.NAME.vantages": "vantages",
 
-	"records[].variant":          "variants of a record set",
-	"records[].policy=weighted":  "the policy weighted",
-	"records[].dr":               "disaster recovery answers",
-	"records[].answers[].weight": "the policy weighted",
-
 	"notify": "notifications",
 	"ping":   "the dead-man ping",
 }

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"sidestep/pkg/record"
@@ -74,8 +75,8 @@ func (b *builder) cnameAlone(i int, spec *steer.Spec, byName map[record.Name][]i
 		}
 	}
 	switch policy := it.at("policy"); {
-	case spec.Policy == steer.All:
-		b.fail(policy.pos, policy.path(), "a name has only one CNAME at a time, policy all could give it more", "write policy: priority")
+	case spec.Policy != steer.Priority && spec.Policy != "":
+		b.fail(policy.pos, policy.path(), fmt.Sprintf("a name has only one CNAME at a time, policy %s could give it more", spec.Policy), "write policy: priority")
 	case spec.MaxLive > 1:
 		b.fail(it.at("max_live").pos, it.at("max_live").path(), fmt.Sprintf("a name has only one CNAME at a time, got max_live %d", spec.MaxLive), "remove max_live")
 	}
@@ -92,7 +93,7 @@ func (b *builder) cnameAlone(i int, spec *steer.Spec, byName map[record.Name][]i
 // decisions would follow each other in circles.
 func (b *builder) cnameTargets(i int, spec *steer.Spec, byName map[record.Name][]int) {
 	it := b.records[i]
-	for _, e := range append(entries(it.at("answers")), entries(it.at("fallback"))...) {
+	for _, e := range slices.Concat(entries(it.at("answers")), entries(it.at("dr", "answers")), entries(it.at("fallback"))) {
 		target, err := record.ParseName(e.at.text)
 		if err != nil {
 			continue // reported where the value was read

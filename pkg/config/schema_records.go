@@ -142,16 +142,16 @@ var answerKeys = []field{
 	{name: "site", kind: label("a site's name"), doc: "where it stands: the site's maintenance and return are its own, its state is not, but for a when"},
 	{name: "when", kind: label("a scenario's name"), doc: "it is usable only while this holds; while that is not known, it keeps the state that it has"},
 	{name: "mode", kind: choice("standby", "backup"), doc: "standby takes part only while its when holds or an override calls it, backup when the others are gone"},
-	{name: "weight", kind: count(0, 255), def: "1", doc: "its share, for weighted"},
+	{name: "weight", kind: count(0, 255), def: "1", doc: "its share, for weighted; what is down is paused whatever its weight"},
 }
 
 var recordKeys = []field{
 	{name: "name", kind: anyText("a name"), need: true, doc: "the full name, or with zone: a name below it; @ is the zone itself"},
 	{name: "zone", kind: zoneName("a zone's name"), word: "the longest zone that holds the name", doc: "the zone, where several hold the name"},
 	{name: "type", kind: recordType(), word: "that of the values", doc: "the record type"},
-	{name: "variant", kind: text("a line or set identifier"), doc: "which of several sets of one name and type"},
+	{name: "variant", kind: text("a line or set identifier"), doc: "which of several sets of one name and type: a line or a set identifier, where the provider has any"},
 	{name: "ttl", kind: ttl(), word: "what the provider has", doc: "time to live"},
-	{name: "policy", kind: choice("all", "priority", "weighted"), def: "all", doc: "every usable answer, the first in order, or every one by weight"},
+	{name: "policy", kind: choice("all", "priority", "weighted"), def: "all", doc: "every usable answer, the first in order, or every one by weight; weighted needs a provider that has weights"},
 	{name: "check", kind: oneOrMore(label("a check's name")), doc: "the checks of each answer; all must be up"},
 	{name: "answers", kind: listOf(orText(text("a value"), object(answerKeys...))), need: true, doc: "the values it may answer with; for priority the order counts"},
 	{name: "max_live", kind: count(1, math.MaxInt32), def: "1", doc: "priority: how many at once"},
@@ -163,9 +163,9 @@ var recordKeys = []field{
 		field{name: "hold", kind: duration(0), def: "5m", doc: "after it was usable without a break for so long"},
 	), doc: "priority: when a better answer that came back displaces a worse one"},
 	{name: "dr", kind: object(
-		field{name: "answers", kind: listOf(text("a value")), need: true, doc: "values that replace the others"},
+		field{name: "answers", kind: listOf(text("a value")), need: true, doc: "values that replace the answers; probed as they are, and passed over when down"},
 		field{name: "when", kind: label("a scenario"), doc: "while this holds"},
-		field{name: "if_none", kind: boolean(), word: "true without when", doc: "when nothing else is usable"},
+		field{name: "if_none", kind: boolean(), word: "true without when", doc: "while none of the answers is usable"},
 	), doc: "disaster recovery"},
 	{name: "adopt", kind: choice("ask", "auto"), word: "adopt of the file", doc: "as adopt, for this record set"},
 }

@@ -177,6 +177,7 @@ func showRecord(spec *steer.Spec) shown {
 		{"name", string(spec.Key.Name)},
 		{"zone", string(spec.Key.Zone)},
 		{"type", string(spec.Key.Type)},
+		{"variant", some(spec.Key.Variant)},
 		{"ttl", some(spec.TTL)},
 	}
 	adopt := AdoptAuto
@@ -190,6 +191,9 @@ func showRecord(spec *steer.Spec) shown {
 			answer = answer.with("probe", a.Probe)
 		}
 		answer = append(answer, shown{{"site", some(a.Site)}, {"when", some(a.When)}, {"mode", some(string(a.Mode))}}...)
+		if spec.Policy == steer.Weighted {
+			answer = answer.with("weight", a.Weight)
+		}
 		answers = append(answers, answer)
 	}
 	s = append(s, shown{
@@ -200,6 +204,7 @@ func showRecord(spec *steer.Spec) shown {
 		{"min_live", spec.MinLive},
 		{"on_all_down", string(spec.OnAllDown)},
 		{"fallback", someList(spec.Fallback)},
+		{"dr", showDR(spec.DR)},
 	}...)
 	if spec.Policy == steer.Priority {
 		mode := "auto"
