@@ -65,16 +65,15 @@ type Daemon struct {
 	flood     flood
 	writes    []writeLine
 	rivals    map[record.Name]*reconcile.TwoWritersError
-	shown     map[record.Name]string        // by zone: the plan that a shadow logged last
-	takenUp   time.Time                     // what was saved until then is taken up
-	kept      map[string]engine.TargetState // what a command found saved, for targets that it does not judge
-	found     engine.State                  // all that a command found saved
-	fresh     bool                          // found is young enough to go by
-	saved     time.Time                     // wall time of the last try to save
-	saving    time.Duration                 // how long the last save took
-	unsaved   error                         // why it failed
-	tuned     int                           // the most targets that the Go runtime was fitted to
-	news      bool                          // something changed that was not saved yet
+	shown     map[record.Name]string // by zone: the plan that a shadow logged last
+	takenUp   time.Time              // what was saved until then is taken up
+	found     engine.State           // all that a command found saved
+	fresh     bool                   // found is young enough to go by
+	saved     time.Time              // wall time of the last try to save
+	saving    time.Duration          // how long the last save took
+	unsaved   error                  // why it failed
+	tuned     int                    // the most targets that the Go runtime was fitted to
+	news      bool                   // something changed that was not saved yet
 }
 
 // New builds everything, and looks into the state directory. It sends nothing,

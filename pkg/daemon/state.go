@@ -11,7 +11,6 @@ import (
 	"sync"
 
 	"sidestep/pkg/engine"
-	"sidestep/pkg/health"
 	"sidestep/pkg/plan"
 	"sidestep/pkg/store"
 )
@@ -70,7 +69,7 @@ func (d *Daemon) lookAtState() error {
 			d.found, d.fresh = *state, loaded.Recent
 		}
 		if loaded.Recent && d.options.Once {
-			d.kept = state.Targets
+			d.engine.Keep(state.Targets)
 		}
 	}
 	switch {
@@ -148,7 +147,7 @@ func (d *Daemon) save() error {
 }
 
 func (d *Daemon) saveTo(s *store.Store) error {
-	err := s.SaveBy(func(w io.Writer) error { return writeState(w, d.engine, d.kept) })
+	err := s.SaveBy(func(w io.Writer) error { return writeState(w, d.engine) })
 	if err != nil {
 		return err
 	}
@@ -158,16 +157,12 @@ func (d *Daemon) saveTo(s *store.Store) error {
 
 // writeState writes the engine's State as JSON, one target and one set a line.
 // In memory, as one value and then as one text, ten thousand targets would cost
-// more than everything else that is kept of them. A target that was not judged
-// stays what it is in kept.
-func writeState(w io.Writer, e *engine.Engine, kept map[string]engine.TargetState) error {
+// more than everything else that is kept of them.
+func writeState(w io.Writer, e *engine.Engine) error {
 	out := &jsonPieces{to: w, encoder: json.NewEncoder(w)}
 	out.text(`{"targets":{`)
 	between := ""
 	for id, t := range e.TargetStates() {
-		if k, found := kept[id]; found && t.Verdict == health.Unknown && k.Definition == t.Definition {
-			t = k
-		}
 		out.text(between)
 		out.value(&id)
 		out.text(":")

@@ -23,8 +23,9 @@ type Engine struct {
 	scenes scenes
 	canary canary
 	skew   skew
-	words  []*word // operators' overrides, those first that go before the others; replaced and never changed
-	orders []*word // those of them that have an effect now
+	kept   map[string]TargetState // by target id: saved for those that are not judged here
+	words  []*word                // operators' overrides, those first that go before the others; replaced and never changed
+	orders []*word                // those of them that have an effect now
 
 	stale   []*set    // to be judged, because a target of theirs has changed
 	early   []*set    // not ready yet, and behind the first of them some that are since; by deadline

@@ -77,12 +77,15 @@ func (e *Engine) TargetStates() iter.Seq2[string, TargetState] {
 				definitions[t.spec] = definition
 			}
 			h := e.believed(t)
-			more := yield(id, TargetState{
+			state := TargetState{
 				Definition: definition, Verdict: h.Is(), Passes: h.Passes, Fails: h.Fails,
 				Phase: h.Phase, Cause: h.Cause, Since: t.since,
 				Disabled: h.Disabled, Suspected: h.Suspected, Cooldown: e.cooldownState(t),
-			})
-			if !more {
+			}
+			if kept, found := e.kept[id]; found && state.Verdict == health.Unknown && kept.Definition == definition {
+				state = kept
+			}
+			if !yield(id, state) {
 				return
 			}
 		}
@@ -171,6 +174,11 @@ func (e *Engine) Restore(state State, verdicts, holds bool) {
 	e.restoreWords(state.Overrides)
 	e.settleScenes()
 }
+
+// Keep goes on saving what an earlier process left of targets that this one does
+// not judge, and decides nothing by it. It is for one that judges anew, and maybe
+// a part only.
+func (e *Engine) Keep(targets map[string]TargetState) { e.kept = targets }
 
 func (e *Engine) restoreTarget(id string, old TargetState) {
 	t, found := e.targets[id]
