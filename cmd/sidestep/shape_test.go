@@ -134,7 +134,7 @@ var shapes = map[string]shape{
 		"target": text{}, "check": text{}, "address": text{}, "source": empty{text{}}, "asserted": text{},
 		"result": word{"pass", "fail", "unknown"}, "share": empty{word{"remote", "local"}}, "phase": empty{text{}}, "cause": empty{text{}}, "detail": empty{text{}},
 		"latency_ms": number{},
-	}}},
+	}}, "canary": maybe{object{"state": word{"pass", "fail"}, "answered": number{}, "need": number{}}}},
 	"validate": object{
 		"config": text{}, "valid": boolean{}, "errors": texts{}, "warnings": list{text{}},
 		"zones": list{object{

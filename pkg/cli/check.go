@@ -58,7 +58,7 @@ func (a *app) check(ctx context.Context, names []string, fail bool) error {
 		return err
 	}
 	a.progress("probing")
-	results, err := daemon.Check(ctx, cfg, names, log)
+	results, canary, err := daemon.Check(ctx, cfg, names, log)
 	a.progressDone()
 	if err == nil && ctx.Err() != nil {
 		err = ctx.Err() // every result of a stopped probe is unknown
@@ -66,7 +66,7 @@ func (a *app) check(ctx context.Context, names []string, fail bool) error {
 	if err != nil {
 		return orInterrupted(ctx, err, "not every target was probed to the end")
 	}
-	answer := control.Check{Results: []control.CheckResult{}}
+	answer := control.Check{Results: []control.CheckResult{}, Canary: canary}
 	for _, r := range results {
 		answer.Results = append(answer.Results, checkResult(r, cfg.Checks[r.Target.Check]))
 	}
@@ -110,8 +110,18 @@ func (a *app) printCheck(answer control.Check) {
 	fmt.Fprintln(a.io.Out)
 	a.table(rows)
 	fmt.Fprintf(a.io.Out, "\n%s\n", checkSum(answer.Results))
+	if answer.Canary != nil {
+		a.printCheckedCanary(*answer.Canary)
+	}
 	if count(answer.Results, check.Unknown) > 0 {
 		a.complain("unknown results count neither way; DETAIL says what to do on this machine")
+	}
+}
+
+func (a *app) printCheckedCanary(c control.Canary) {
+	fmt.Fprintln(a.io.Out, canaryLine(c, time.Now()))
+	if c.State != string(check.Pass) {
+		a.complain("the canary fails: while it does, the daemon counts no result and writes nothing; look at this machine's network")
 	}
 }
 

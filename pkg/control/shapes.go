@@ -251,6 +251,7 @@ type ConfigInfo struct {
 // Check is the answer of check.
 type Check struct {
 	Results []CheckResult `json:"results"`
+	Canary  *Canary       `json:"canary"` // of the same round; null without one
 }
 
 // CheckResult is one probe of one target.

@@ -23,8 +23,9 @@ var Guards = []string{plan.GuardMaxChanges, plan.GuardMaxWrites, plan.GuardOwned
 
 // Check probes every target of the config once, or those that names pick: by
 // check, address, target id, record set, site or signal. Results come in the order of the
-// targets' ids. It needs no state and no lock.
-func Check(ctx context.Context, c *config.Config, names []string, log *slog.Logger) ([]check.Result, error) {
+// targets' ids. Beside them the canary is probed; it is nil where the config has
+// none. It needs no state and no lock.
+func Check(ctx context.Context, c *config.Config, names []string, log *slog.Logger) ([]check.Result, *control.Canary, error) {
 	clock := clock.System()
 	e := engine.New(engine.Config{Checks: c.Checks, Sets: c.Records, Sites: c.Sites, Scenarios: c.Scenarios, Zones: zonesOf(c)}, engine.Now{Boot: clock.Boot(), Wall: clock.Wall()})
 	picked := map[string]bool{}
@@ -40,7 +41,7 @@ func Check(ctx context.Context, c *config.Config, names []string, log *slog.Logg
 	}
 	for _, name := range names {
 		if !picked[name] {
-			return nil, &control.Error{
+			return nil, nil, &control.Error{
 				Message: fmt.Sprintf("check %q: no check, address, target, record set or site of that name", name),
 				Hint:    "all of them: sidestep check", Exit: control.ExitUsage,
 			}
@@ -52,7 +53,25 @@ func Check(ctx context.Context, c *config.Config, names []string, log *slog.Logg
 		Clock: clock, Probe: probe.New(clock.Boot, probe.Options{Logger: log, Steered: ours.find, Loopback: ours.inLab}).Probe,
 		Results: func([]check.Result) {}, Logger: log,
 	})
-	return s.Round(ctx, jobs), nil
+	results := s.Round(ctx, append(jobs, canaryJobs(c.Canary)...))
+	return results[:len(jobs)], checkedCanary(c.Canary, results[len(jobs):]), nil
+}
+
+// checkedCanary is what one round says of the canary.
+func checkedCanary(spec config.Canary, results []check.Result) *control.Canary {
+	if len(spec.Targets) == 0 {
+		return nil
+	}
+	view := &engine.CanaryView{State: check.Fail, Need: spec.Need, Results: results}
+	for _, r := range results {
+		if r.Outcome == check.Pass {
+			view.Answered++
+		}
+	}
+	if view.Answered >= spec.Need {
+		view.State = check.Pass
+	}
+	return describeCanary(view)
 }
 
 func zonesOf(c *config.Config) []record.Name {

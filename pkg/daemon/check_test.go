@@ -65,9 +65,9 @@ func TestCheckProbesWhatIsNamed(t *testing.T) {
 		"API.example.com.":  {"ssh@127.0.0.1 pass"},
 		"ssh web@127.0.0.2": {"ssh@127.0.0.1 pass", "web@127.0.0.2 fail"},
 	} {
-		results, err := Check(t.Context(), c, strings.Fields(names), slog.New(slog.DiscardHandler))
-		if err != nil {
-			t.Errorf("%q: %v", names, err)
+		results, canary, err := Check(t.Context(), c, strings.Fields(names), slog.New(slog.DiscardHandler))
+		if err != nil || canary != nil {
+			t.Errorf("%q: %v, canary %+v", names, err, canary)
 		}
 		var got []string
 		for _, r := range results {
@@ -77,8 +77,28 @@ func TestCheckProbesWhatIsNamed(t *testing.T) {
 			t.Errorf("%q: got %q, want %q", names, got, want)
 		}
 	}
-	if _, err := Check(t.Context(), c, []string{"web", "nosuch"}, slog.New(slog.DiscardHandler)); control.ExitOf(err) != control.ExitUsage || !strings.Contains(err.Error(), `"nosuch"`) {
+	if _, _, err := Check(t.Context(), c, []string{"web", "nosuch"}, slog.New(slog.DiscardHandler)); control.ExitOf(err) != control.ExitUsage || !strings.Contains(err.Error(), `"nosuch"`) {
 		t.Errorf("a name of nothing: %v", err)
+	}
+}
+
+// The canary is probed in the same round, and says how many of it answered.
+func TestCheckProbesTheCanary(t *testing.T) {
+	c := checked(t)
+	for _, address := range []string{"127.0.0.1", "127.0.0.2"} {
+		spec := *c.Checks["web"]
+		spec.Name = address
+		c.Canary.Targets = append(c.Canary.Targets, config.CanaryTarget{Spec: &spec, Address: address})
+	}
+	for need, want := range map[int]string{1: "pass", 2: "fail"} {
+		c.Canary.Need = need
+		results, canary, err := Check(t.Context(), c, []string{"api"}, slog.New(slog.DiscardHandler))
+		if err != nil || len(results) != 1 {
+			t.Fatalf("%+v, %v", results, err)
+		}
+		if canary.State != want || canary.Answered != 1 || canary.Need != need || len(canary.Targets) != 2 || canary.Targets[1].Cause != "refused" {
+			t.Errorf("of %d needed: got %+v", need, canary)
+		}
 	}
 }
 
