@@ -17,7 +17,7 @@ import (
 // names is what a timeline may speak of.
 type names struct {
 	byID      map[string]check.Target
-	byAddress map[string][]string // ids of targets, by the address or name that is probed, or that is answered with
+	meant     map[string][]string // ids of targets, by address, value of an answer, or SITE.SIGNAL
 	zones     []record.Name
 	hasCanary bool
 	config    *config.Config
@@ -26,21 +26,18 @@ type names struct {
 
 func namesOf(c *config.Config) names {
 	n := names{
-		byID: map[string]check.Target{}, byAddress: map[string][]string{}, hasCanary: len(c.Canary.Targets) > 0,
+		byID: map[string]check.Target{}, meant: map[string][]string{}, hasCanary: len(c.Canary.Targets) > 0,
 		config: c, engine: engine.New(daemon.EngineConfig(c), nowAt(0)),
 	}
 	for _, t := range n.engine.Targets() {
 		n.byID[t.ID()] = t
-		n.byAddress[t.Address] = append(n.byAddress[t.Address], t.ID())
+		n.meant[t.Address] = append(n.meant[t.Address], t.ID())
 	}
-	probed := maps.Clone(n.byAddress)
-	for _, spec := range c.Records {
-		for _, a := range spec.Answers {
-			if probed[a.Value] != nil {
-				continue // what is probed under this very address is meant
-			}
-			for _, checks := range spec.Checks {
-				n.add(a.Value, check.Target{Check: checks, Address: a.Probe}.ID())
+	n.addAnswers(c)
+	for _, site := range c.Sites {
+		for _, signal := range site.Signals {
+			for _, address := range signal.Targets {
+				n.add(site.Name+"."+signal.Name, check.Target{Check: signal.Check, Address: address}.ID())
 			}
 		}
 	}
@@ -50,9 +47,25 @@ func namesOf(c *config.Config) names {
 	return n
 }
 
-func (n names) add(address, id string) {
-	if _, known := n.byID[id]; known && !slices.Contains(n.byAddress[address], id) {
-		n.byAddress[address] = append(n.byAddress[address], id)
+// addAnswers lets the value of an answer stand for what is probed in its place. What
+// is probed under this very address goes before.
+func (n names) addAnswers(c *config.Config) {
+	probed := maps.Clone(n.meant)
+	for _, spec := range c.Records {
+		for i := range spec.Len() {
+			a := spec.At(i)
+			for _, name := range spec.Checks {
+				if probed[a.Value] == nil {
+					n.add(a.Value, check.Target{Check: name, Address: a.Probe}.ID())
+				}
+			}
+		}
+	}
+}
+
+func (n names) add(text, id string) {
+	if _, known := n.byID[id]; known && !slices.Contains(n.meant[text], id) {
+		n.meant[text] = append(n.meant[text], id)
 	}
 }
 
@@ -62,13 +75,16 @@ func (n names) targets(text string) ([]string, error) {
 	if !isID {
 		address = text
 	}
+	if ids := n.meant[text]; ids != nil {
+		return ids, nil
+	}
 	canonical := address
 	if t, err := record.InferType(address); err == nil {
 		if value, err := record.ParseValue(t, address); err == nil {
 			canonical = value
 		}
 	}
-	ids := n.byAddress[canonical]
+	ids := n.meant[canonical]
 	if isID {
 		id := check.Target{Check: checkName, Address: canonical}.ID()
 		if _, known := n.byID[id]; known {
@@ -79,7 +95,7 @@ func (n names) targets(text string) ([]string, error) {
 	if len(ids) == 0 {
 		known := slices.Sorted(maps.Keys(n.byID))
 		if !isID {
-			known = slices.Sorted(maps.Keys(n.byAddress))
+			known = slices.Sorted(maps.Keys(n.meant))
 		}
 		return nil, fmt.Errorf("expected an address, CHECK@ADDRESS or SITE.SIGNAL that the config probes, got %s; %s", shown(text), near(text, known))
 	}

@@ -77,6 +77,7 @@ func TestParseTakes(t *testing.T) {
 	c := load(t, `
 zones: [{zone: example.com, provider: local, file: /nowhere/example.com.zone}]
 checks: {web: {tcp: {port: 8443}}, ssh: {tcp: {port: 22}}}
+sites: {dc1: {signals: {wan: {check: ssh, targets: [10.0.0.1, 10.8.8.8]}, access: {check: web, targets: [10.0.0.1]}}}}
 records:
   - {name: www, check: [web, ssh], answers: [10.0.0.1, {value: 10.0.0.2, probe: 10.9.9.2}, 10.0.0.3]}
   - {name: six, check: web, answers: ["2001:db8::1", "2001:db8::2", "2001:db8::3"]}
@@ -93,6 +94,8 @@ records:
 		"A.example.NET":        "web@a.example.net.",
 		"web@b.example.net.":   "web@b.example.net.",
 		" web@10.0.0.3  # why": "web@10.0.0.3",
+		"dc1.wan":              "ssh@10.0.0.1 ssh@10.8.8.8",
+		"dc1.access":           "web@10.0.0.1",
 		`"10.0.0.3"`:           "ssh@10.0.0.3 web@10.0.0.3",
 	} {
 		n := namesOf(c)
