@@ -140,13 +140,13 @@ var stories = []struct {
 		"a chain, a hold, and a fallback", chain,
 		`1m down 10.0.0.1     # out at 81s
 		 2m down 10.0.0.2     # out at 141s
-		 3m down 10.0.0.3     # nothing is usable at 200s
+		 3m down 10.0.0.3     # the third of three within 2m: suspected at 200s, down two failures later, at 220s
 		 4m up 10.0.0.2       # up at 260s: no hold when nothing usable is live
 		 5m up 10.0.0.1       # up at 320s; usable for 5m at 620s, then the debounce`,
 		[]string{
 			"1m21s www live=10.0.0.2 paused=10.0.0.1,10.0.0.3,10.0.0.9",
 			"2m21s www live=10.0.0.3 paused=10.0.0.1,10.0.0.2,10.0.0.9",
-			"3m21s www live=10.0.0.9 paused=10.0.0.1,10.0.0.2,10.0.0.3",
+			"3m41s www live=10.0.0.9 paused=10.0.0.1,10.0.0.2,10.0.0.3",
 			"4m21s www live=10.0.0.2 paused=10.0.0.1,10.0.0.3,10.0.0.9",
 			"10m21s www live=10.0.0.1 paused=10.0.0.2,10.0.0.3,10.0.0.9",
 		},
@@ -335,6 +335,14 @@ var stories = []struct {
 		`1m override set force-up web@10.0.0.1 --for 30m --reason lies
 		 2m down 10.0.0.1`,
 		[]string{"31m1s www live=10.0.0.2 paused=10.0.0.1"},
+	},
+	{
+		"many at once are suspected first, and a pass clears", chain,
+		`1m down 10.0.0.1        # suspected at 80s, with the other two; down at 100s
+		 1m down 10.0.0.2        # the same
+		 1m down 10.0.0.3        # passes at 90s
+		 85s up 10.0.0.3`,
+		[]string{"1m41s www live=10.0.0.3 paused=10.0.0.1,10.0.0.2,10.0.0.9"},
 	},
 	{
 		"a year", chain,

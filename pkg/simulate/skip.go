@@ -9,17 +9,20 @@ import (
 
 // enough is how many results of a target have to be alike until more of them tell
 // the engine nothing new: counters are beyond their thresholds.
-func (t *target) enough() int { return 2*max(t.spec.Fall, t.spec.Rise) + 3 }
+func (w *world) enough(t *target) int {
+	return 2*max(t.spec.Fall, t.spec.Rise) + w.decides.Mass.Confirm + 3
+}
 
 // calm is how long nothing has to have happened until probes are left out, and how
 // long before the next event they are taken up again, so that the event finds
-// everything as if none had been: the canary has borne out what it can.
+// everything as if none had been: the canary has borne out what it can, and the
+// guard against mass failures remembers nothing.
 func (w *world) calm() time.Duration {
 	longest := time.Duration(0)
 	for _, t := range w.probed {
-		longest = max(longest, t.spec.Interval*time.Duration(t.enough()))
+		longest = max(longest, t.spec.Interval*time.Duration(w.enough(t)))
 	}
-	return longest + 4*daemon.CanaryEvery
+	return longest + 4*daemon.CanaryEvery + w.decides.Mass.Within
 }
 
 // leaveOut moves the rhythm of probes to shortly before the next event when they
@@ -45,7 +48,7 @@ func (w *world) leaveOut(event time.Duration) {
 	}
 	w.asleep = true
 	for _, t := range w.probed {
-		if !t.restless() {
+		if !w.restless(t) {
 			t.due = max(t.due, t.slotFrom(until))
 		}
 	}
@@ -55,8 +58,8 @@ func (w *world) leaveOut(event time.Duration) {
 // restless reports whether the results of a target go on to change something: it
 // has not repeated itself often enough, or failed and is left alone for pauses
 // that follow each other.
-func (t *target) restless() bool {
-	return t.held != 0 || t.times < t.enough() || t.spec.Cooldown != nil && t.finds.outcome == check.Fail
+func (w *world) restless(t *target) bool {
+	return t.held != 0 || t.times < w.enough(t) || t.spec.Cooldown != nil && t.finds.outcome == check.Fail
 }
 
 // wake goes on with all probes at their next time.
