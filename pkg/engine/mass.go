@@ -181,7 +181,7 @@ func (e *Engine) bearOut(t *target, state health.State) {
 	if s := t.sight; s != nil {
 		s.believed, s.noted, s.notedAt = state, state, s.last
 	}
-	e.outdate(t.sets...)
+	e.touch(t)
 }
 
 // noteFallen remembers for a while that an address went down.
