@@ -37,8 +37,8 @@ comments that begin with #:
   TIME lease lost|won          this node may not write, or may again
 
 TIME is a duration from the start: 90s, 1h30m, or a number of seconds. TARGET is
-an address or CHECK@ADDRESS. PHASE/CAUSE is where and why a probe failed, as
-check and status show it: connect/timeout unless it is given.
+an address, CHECK@ADDRESS or SITE.SIGNAL. PHASE/CAUSE is where and why it fails,
+as check and status show it: connect/timeout unless it is given.
 
 The run begins settled: all targets up for long, the zones as reconcile would
 leave them, every other value of the config parked, nothing waiting for a first

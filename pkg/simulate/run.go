@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"sidestep/pkg/config"
@@ -151,13 +150,31 @@ func (w *world) decide(report reconcile.Report) {
 
 // reason is why a record set is what it is, and why each value of it changed.
 func reason(part plan.Set, changes []plan.Change) string {
-	var why []string
+	words := part.Wanted.Reason
+	told := map[string]bool{}
 	for _, c := range changes {
-		if c.Reason != "" && !slices.Contains(why, c.Reason) {
-			why = append(why, c.Reason)
+		text := done(c) + " " + c.Value
+		if c.Reason != "" {
+			text += ": " + c.Reason
 		}
+		if !told[text] { // a swap takes two calls at some providers
+			words += "; " + text
+		}
+		told[text] = true
 	}
-	return part.Wanted.Reason + " (" + strings.Join(why, "; ") + ")"
+	return words
+}
+
+// done is what became of a value, in a word.
+func done(c plan.Change) string {
+	switch c.Action {
+	case record.Create, record.Resume, record.Swap:
+		return "in"
+	case record.Pause:
+		return "out"
+	case record.SetTTL, record.SetWeight:
+	}
+	return string(c.Action)
 }
 
 // flush tells the decisions of one moment, sorted.
