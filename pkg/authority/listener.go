@@ -1,10 +1,16 @@
 package authority
 
 import (
+	"io"
 	"net"
 	"sync"
 	"time"
+
+	"github.com/miekg/dns"
 )
+
+// drainWithin is how long a connection that is to be closed is still read.
+const drainWithin = 20 * time.Millisecond
 
 // listener adds to a TCP listener what the DNS library leaves open: a limit on
 // connections, a deadline on every write, and a way to cut what is left.
@@ -70,10 +76,15 @@ func (c *conn) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// Close closes the connection and makes room for another.
+// Close closes the connection and makes room for another. What has come and was
+// not read is read first, for a moment: a close that leaves some of it is a
+// reset, which overtakes the answers that were written (RFC 2525 section 2.17).
 func (c *conn) Close() error {
 	c.from.mu.Lock()
 	delete(c.from.open, c)
 	c.from.mu.Unlock()
+	if tcp, is := c.Conn.(*net.TCPConn); is && tcp.CloseWrite() == nil && tcp.SetReadDeadline(time.Now().Add(drainWithin)) == nil {
+		_, _ = io.CopyN(io.Discard, tcp, dns.MaxMsgSize) // it ends by the client, the time or the size
+	}
 	return c.Conn.Close()
 }

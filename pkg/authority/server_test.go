@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"strings"
 	"sync"
@@ -262,6 +263,40 @@ func TestListenerLimitsConnections(t *testing.T) {
 	(<-accepted).Close()
 	l.Close()
 	<-done
+}
+
+// An answer arrives although the connection is closed while a question waits.
+func TestCloseLosesNoAnswer(t *testing.T) {
+	inner, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := newListener(inner, 1, patience)
+	defer l.Close()
+	client, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	server, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.Write([]byte("two")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := server.Read(make([]byte, 1)); err != nil { // the rest is there as well
+		t.Fatal(err)
+	}
+	if _, err := server.Write([]byte("answer")); err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := io.ReadAll(client); err != nil || string(got) != "answer" {
+		t.Errorf("the client got %q, %v", got, err)
+	}
 }
 
 func TestListen(t *testing.T) {
