@@ -7,6 +7,7 @@ import (
 
 	"sidestep/pkg/check"
 	"sidestep/pkg/health"
+	"sidestep/pkg/record"
 )
 
 // Hold says until when nothing may be sent to a target. The first probe goes out
@@ -194,12 +195,32 @@ func (e *Engine) enable(address string) bool {
 // the address that is probed, or by the value of an answer that rests on them.
 func (e *Engine) disabledAt(text string) []*target {
 	var list []*target
+	name, address, one := strings.Cut(text, "@")
+	if !one {
+		address = text
+	}
+	spellings := spellings(address)
 	for _, t := range e.targets {
-		if t.health.Disabled && (t.id.ID() == text || t.id.Address == text || t.standsFor(text)) {
+		if !t.health.Disabled {
+			continue
+		}
+		meant := slices.ContainsFunc(spellings, func(s string) bool { return t.id.Address == s || t.standsFor(s) })
+		if meant && (!one || t.id.Check == name) {
 			list = append(list, t)
 		}
 	}
 	slices.SortFunc(list, func(a, b *target) int { return strings.Compare(a.id.ID(), b.id.ID()) })
+	return list
+}
+
+// spellings are the canonical ones of what may be an address or a name.
+func spellings(text string) []string {
+	var list []string
+	for _, t := range []record.Type{record.A, record.AAAA, record.CNAME} {
+		if value, err := record.ParseValue(t, text); err == nil {
+			list = append(list, value)
+		}
+	}
 	return list
 }
 

@@ -26,7 +26,8 @@ type Mass struct {
 
 // mass is what the guard knows.
 type mass struct {
-	groups   int // what all addresses count as
+	groups   int               // how many there are of what addresses count as
+	sites    map[string]string // by address: the site where it stands
 	brink    []*target
 	suspects []*target
 	fallen   []fallen // what went down within Mass.Within, and some of before; oldest first
@@ -41,8 +42,29 @@ type fallen struct {
 
 func (e *Engine) hasMass() bool { return e.config.Mass.AtLeast > 0 }
 
-// group is what an address counts as: itself.
-func (e *Engine) group(address string) string { return address }
+// group is what an address counts as: the site where it stands, else itself.
+func (e *Engine) group(address string) string {
+	if site, found := e.mass.sites[address]; found {
+		return site
+	}
+	return address
+}
+
+// countSites says which addresses stand in which site: those of its answers and
+// those of its signals. Of several sites with one address the first by name has it.
+func (e *Engine) countSites() {
+	e.mass.sites = map[string]string{}
+	for _, s := range slices.Backward(e.scenes.sites) {
+		for _, address := range s.addresses {
+			e.mass.sites[address] = s.spec.Name
+		}
+		for _, signal := range s.spec.Signals {
+			for _, address := range signal.Targets {
+				e.mass.sites[address] = s.spec.Name
+			}
+		}
+	}
+}
 
 // countGroups counts what is probed. It belongs to configure.
 func (e *Engine) countGroups() {
@@ -50,6 +72,7 @@ func (e *Engine) countGroups() {
 	if !e.hasMass() {
 		return
 	}
+	e.countSites()
 	seen := map[string]bool{}
 	for _, t := range e.targets {
 		seen[e.group(t.id.Address)] = true
@@ -123,8 +146,12 @@ func (e *Engine) tooMany() string {
 	if n < m.AtLeast || n*100 <= m.Percent*all {
 		return ""
 	}
-	return fmt.Sprintf("%d of %d addresses (%s) fail within %s, more than %d%% and at least %d",
-		n, all, someOf(slices.Sorted(maps.Keys(failing))), short(m.Within), m.Percent, m.AtLeast)
+	what := "addresses"
+	if len(e.mass.sites) > 0 {
+		what = "sites and other addresses"
+	}
+	return fmt.Sprintf("%d of %d %s (%s) fail within %s, more than %d%% and at least %d",
+		n, all, what, someOf(slices.Sorted(maps.Keys(failing))), short(m.Within), m.Percent, m.AtLeast)
 }
 
 // short leaves the seconds of whole minutes out.

@@ -56,7 +56,7 @@ func (c Cooldown) rest(rule check.Cooldown, from time.Duration, chance float64) 
 	default:
 		c.Pause = min(c.Pause*time.Duration(rule.Factor), rule.Max)
 	}
-	c.Until = from + c.Pause - time.Duration(chance*float64(c.Pause)/10)
+	c.Until = from + c.Pause - min(time.Duration(chance*float64(c.Pause/10)), c.Pause/10)
 	return c
 }
 
