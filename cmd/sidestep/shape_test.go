@@ -46,7 +46,7 @@ var (
 )
 
 var eventShape = object{
-	"at": moment{}, "kind": word{"verdict", "plan", "guard"}, "target": text{}, "from": empty{text{}}, "to": empty{text{}},
+	"at": moment{}, "kind": word{"verdict", "plan", "guard", "override"}, "target": text{}, "from": empty{text{}}, "to": empty{text{}},
 	"phase": empty{text{}}, "cause": empty{text{}}, "guard": empty{text{}}, "by": empty{text{}}, "detail": empty{text{}},
 }
 

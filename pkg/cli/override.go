@@ -68,7 +68,8 @@ TARGET is one of:
   NAME           a record set, all of its answers
   ADDRESS        an answer, in every record set that has it
   CHECK@ADDRESS  what one check says of one address
-  SITE           all answers of a site
+  SITE           all answers of a site, and its state in scenarios
+  SCENARIO       whether it holds; only force-up and force-down
   all            everything
 `
 
@@ -101,7 +102,7 @@ under its lock, and holds from the next run or reconcile.
 		Example: `  sidestep override set drain 203.0.113.10 --for 2h --reason "new kernel"
   sidestep override set pin www.example.com 203.0.113.20 --for 30m --reason test
   sidestep override set force-down web@203.0.113.10 --for 1d --reason "lies"
-  sidestep override set drain dc1 --at 22:00 --for 4h --reason "power work"`,
+  sidestep override set force-up disaster --for 4h --reason "flood in dc1"`,
 		Args:              arguments(2, 3, "KIND TARGET [VALUE]"),
 		ValidArgsFunction: a.completeOverride,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -17,9 +17,11 @@ func (a *app) drainCommand() *cobra.Command {
 It is override set drain: the answers go out although they are healthy, nobody
 is alarmed, and the probes go on. Names are written a debounce later; how long
 resolvers go on with the old answer depends on the TTL.
-` + targetsOfOverrides + `
-The reason and the end have to be said; an end may be "forever". At the end, or
-with undrain, what is up comes back by itself; with a failback hold, after that.
+
+TARGET is the NAME of a record set, an ADDRESS, CHECK@ADDRESS, a SITE, which is
+in maintenance then, or all. The reason and the end have to be said; an end may
+be "forever". At the end, or with undrain, what is up comes back by itself;
+where a failback is held back, after that.
 
 The last answer that can carry a name stays, and the answer says so: do not
 begin the work before the command exits with 0.

@@ -76,7 +76,7 @@ ever deleted, and running it again goes on where it stopped.
 
 Exit codes: 0 the zone is as wanted, 1 a target could not be judged (undecided)
 or another failure, 2 usage or config, 3 stopped by a guard, 4 the lock is held
-or another node writes, 5 provider or network error.`,
+or another node writes, 5 provider or network error, 6 frozen.`,
 		Example: `  sidestep reconcile --dry-run
   sidestep reconcile --zone example.com
   sidestep reconcile --override-guard max_changes`,

@@ -115,7 +115,7 @@ type ExplainedWrite struct {
 // Event is one line of the journal that a decision rests on.
 type Event struct {
 	At     time.Time `json:"at"`
-	Kind   string    `json:"kind"` // verdict, plan (somebody else changed the zone), guard (a refusal, a person's yes)
+	Kind   string    `json:"kind"` // verdict, plan (somebody else changed the zone), guard (a refusal, a person's yes), override
 	Target string    `json:"target"`
 	From   string    `json:"from"`
 	To     string    `json:"to"`

@@ -40,6 +40,7 @@ type trail struct {
 	record *control.ExplainedRecord
 	set    string                   // as the journal names it
 	values map[string][]string      // by target or site: the values that rest on it
+	names  map[string]bool          // what an override of the record set, or of a part of it, can be of
 	last   map[string]control.Event // by what it is about: the last event
 	fresh  []control.Event          // events since the last write
 	led    []control.Event          // those that led to it
@@ -52,7 +53,7 @@ func addEvidence(answer *control.Explanation, dir string) {
 	for i := range answer.Records {
 		trails = append(trails, newTrail(&answer.Records[i]))
 	}
-	filter := store.Filter{Kinds: []string{"verdict", "site", "plan", "guard", "write", "verify"}, Newest: evidenceBytes}
+	filter := store.Filter{Kinds: []string{"verdict", "site", "plan", "guard", "override", "write", "verify"}, Newest: evidenceBytes}
 	_, err := store.ReadJournal(dir, filter, func(l store.Line) bool {
 		var line journalLine
 		if json.Unmarshal(l.Raw, &line) != nil {
@@ -74,9 +75,15 @@ func addEvidence(answer *control.Explanation, dir string) {
 func newTrail(r *control.ExplainedRecord) *trail {
 	key := record.Key{Name: record.Name(r.Name), Type: record.Type(r.Type), Variant: r.Variant}
 	t := &trail{record: r, set: key.String(), values: map[string][]string{}, last: map[string]control.Event{}}
+	t.names = map[string]bool{"all": true, r.Zone: true, r.Name: true}
+	for _, s := range r.Scenarios {
+		t.names[s.Name] = true
+	}
 	for _, a := range r.Answers {
+		t.names[a.Value] = true
 		for _, target := range a.Targets {
 			t.values[target.ID] = append(t.values[target.ID], a.Value)
+			t.names[target.Address] = true
 		}
 		if a.Site != "" {
 			t.values[a.Site] = append(t.values[a.Site], a.Value)
@@ -115,6 +122,10 @@ func (t *trail) follow(line journalLine) {
 	case "verify":
 		if line.Zone == t.record.Zone {
 			t.record.Verification = &control.Verification{At: line.At, Verified: line.Verified, Detail: line.Detail}
+		}
+	case "override":
+		if t.names[line.Target] || t.values[line.Target] != nil {
+			t.add(line.Event)
 		}
 	default:
 		if t.concerns(line.Event) {

@@ -188,6 +188,17 @@ func OverrideTargets(c *config.Config, kind override.Kind) []string {
 }
 
 func addTargets(found map[string]bool, c *config.Config, thing override.Thing) {
+	switch thing {
+	case override.Site:
+		for _, s := range c.Sites {
+			found[s.Name] = true
+		}
+	case override.Scenario:
+		for _, s := range c.Scenarios {
+			found[s.Name] = true
+		}
+	case override.All, override.Zone, override.Set, override.Address, override.Target:
+	}
 	for _, spec := range c.Records {
 		if thing == override.Set {
 			found[spec.Key.Name.Unrooted()] = true
@@ -201,8 +212,6 @@ func addTargets(found map[string]bool, c *config.Config, thing override.Thing) {
 				for _, name := range spec.Checks {
 					found[name+"@"+a.Probe] = true
 				}
-			case thing == override.Site && a.Site != "":
-				found[a.Site] = true
 			}
 		}
 	}

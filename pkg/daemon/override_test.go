@@ -251,3 +251,22 @@ func TestADrainThatIsLost(t *testing.T) {
 		}
 	})
 }
+
+// What was written for an operator's word is explained by it.
+func TestExplainAnOverride(t *testing.T) {
+	bubbled(t, func(t *testing.T) {
+		w := newWorld(t, class)
+		d := w.run()
+		time.Sleep(settled)
+		d.overrule(control.OverrideRequest{Kind: "drain", Target: a, For: "1h", Reason: "new kernel"})
+		time.Sleep(settled)
+		_, r := d.why()
+		if answer := r.Answers[0]; answer.Override != "drain" || answer.Verdict != "up" || answer.State != "paused" || !strings.Contains(answer.Reason, "(new kernel); web@"+a+" up") {
+			t.Errorf("%+v", answer)
+		}
+		evidence := r.Writes[0].Evidence
+		if n := len(evidence); n == 0 || evidence[n-1].Kind != "override" || evidence[n-1].By != "ann" || !strings.HasPrefix(evidence[n-1].Detail, "drain set, until ") {
+			t.Errorf("%+v", r.Writes[0])
+		}
+	})
+}
