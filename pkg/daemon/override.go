@@ -14,6 +14,7 @@ import (
 	"sidestep/pkg/override"
 	"sidestep/pkg/plan"
 	"sidestep/pkg/record"
+	"sidestep/pkg/steer"
 )
 
 // Override takes an operator's word. Like an approval, one that cannot be stored
@@ -197,22 +198,27 @@ func addTargets(found map[string]bool, c *config.Config, thing override.Thing) {
 		for _, s := range c.Scenarios {
 			found[s.Name] = true
 		}
-	case override.All, override.Zone, override.Set, override.Address, override.Target:
-	}
-	for _, spec := range c.Records {
-		if thing == override.Set {
+	case override.Set:
+		for _, spec := range c.Records {
 			found[spec.Key.Name.Unrooted()] = true
 		}
-		for i := range spec.Len() {
-			a := spec.At(i)
-			switch {
-			case thing == override.Address:
-				found[record.Name(a.Value).Unrooted()] = true
-			case thing == override.Target:
-				for _, name := range spec.Checks {
-					found[name+"@"+a.Probe] = true
-				}
-			}
+	case override.Address, override.Target:
+		for _, spec := range c.Records {
+			addAnswers(found, spec, thing)
+		}
+	case override.All, override.Zone:
+	}
+}
+
+func addAnswers(found map[string]bool, spec *steer.Spec, thing override.Thing) {
+	for i := range spec.Len() {
+		a := spec.At(i)
+		if thing == override.Address {
+			found[record.Name(a.Value).Unrooted()] = true
+			continue
+		}
+		for _, name := range spec.Checks {
+			found[name+"@"+a.Probe] = true
 		}
 	}
 }

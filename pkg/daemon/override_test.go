@@ -220,7 +220,7 @@ func TestFrozen(t *testing.T) {
 			t.Errorf("the zone alone: %+v", s.Frozen)
 		}
 		d.end()
-		d = w.run()
+		w.run()
 		time.Sleep(30 * time.Minute)
 		w.mustLive(a)
 		time.Sleep(2 * time.Hour)
