@@ -18,7 +18,7 @@ func TestExamples(t *testing.T) {
 		t.Run(filepath.Base(folder), func(t *testing.T) {
 			read(t, filepath.Join(folder, "README.md"))
 			opts := world()
-			opts.SkipSecrets = true
+			opts.SkipSecrets, opts.AnyProvider = true, true
 			c := mustParse(t, path, read(t, path), opts)
 			for _, w := range c.Warnings {
 				if !strings.Contains(w.Problem, "loopback") {

@@ -318,7 +318,9 @@ func TestShowAndWarningsOfGoodConfigs(t *testing.T) {
 
 func checkRoundTrip(t *testing.T, c *Config) {
 	t.Helper()
-	again, err := Parse(c.File, c.Show(), world())
+	opts := world()
+	opts.AnyProvider = true
+	again, err := Parse(c.File, c.Show(), opts)
 	if err != nil {
 		t.Fatalf("Parse(Show()):\n%v\n%s", err, c.Show())
 	}

@@ -84,6 +84,30 @@ checks: {web: {tcp: {port: 8443}, interval: 10s, fall: 3, rise: 3, cooldown: {ba
 records: [{name: www, check: web, answers: [10.0.0.1, 10.0.0.2]}]
 `
 
+const withSites = `
+zones: [{zone: example.com, provider: tencentcloud, secret_id: "env:NOWHERE", secret_key: "env:NOWHERE"}]
+checks:
+  web: {tcp: {port: 8443}, interval: 10s, fall: 3, rise: 3, cooldown: {base: 30s}}
+  data: {http: {url: "https://www.example.com/data"}, interval: 20s, fall: 1, rise: 1}
+sites:
+  dc1: {signals: {access: {check: web, targets: [10.0.0.1]}}, return: {after_outage: 10m, mode: fresh, check: data}}
+  dc2: {signals: {access: {check: web, targets: [10.0.0.2]}, wan: {check: data, targets: [10.1.1.1, 10.1.1.2]}}, return: {after_outage: 10m}}
+scenarios:
+  dc2-open: {any: [{all: [dc2.access, dc2.wan]}]}
+  disaster: {all: [not dc1, not dc2]}
+records:
+  - name: www
+    check: web
+    policy: priority
+    answers: [{value: 10.0.0.1, site: dc1}, {value: 10.0.0.2, site: dc2, when: dc2-open}, {value: 10.0.0.3, mode: standby, when: disaster}]
+    dr: {answers: [10.0.0.4], when: disaster}
+  - name: eu
+    variant: eu
+    check: web
+    policy: weighted
+    answers: [{value: 10.0.0.1, site: dc1, weight: 3}, {value: 10.0.0.2, site: dc2}]
+`
+
 // Every expected time is worked out by hand from the contract: probes at 0, 10s,
 // 20s …, the third failure in a row is down, the second or third pass is up, and
 // the write comes at the end of the debounce, 1s.
@@ -343,6 +367,23 @@ var stories = []struct {
 		 1m down 10.0.0.3        # passes at 90s
 		 85s up 10.0.0.3`,
 		[]string{"1m41s www live=10.0.0.3 paused=10.0.0.1,10.0.0.2,10.0.0.9"},
+	},
+	{
+		"a fresh check, weights, and a disaster", withSites,
+		`10m down web@10.0.0.1    # down at 10m20s, left alone until 10m50s, then 60s, then 120s at a time
+		 10m down data@10.0.0.1
+		 20m up web@10.0.0.1      # probes at 10m50s, 11m50s, 13m50s, … 19m50s, 21m50s, 22m0s, 22m10s: up, after 11m50s
+		 40m up data@10.0.0.1     # passes at 40m0s: fresh; www has its hold until 45m
+		 1h down dc2.wan          # down at once, at 1h0m0s: the standby is not called, nothing else changes for www
+		 2h down web@10.0.0.1     # down at 2h0m20s: dc1 is not ok, and dc2 is not either`,
+		[]string{
+			"10m21s eu live=10.0.0.2 paused=10.0.0.1 weights=map[10.0.0.2:1]",
+			"10m21s www live=10.0.0.2 paused=10.0.0.1,10.0.0.3,10.0.0.4",
+			"40m1s eu live=10.0.0.1,10.0.0.2 paused= weights=map[10.0.0.1:3 10.0.0.2:1]",
+			"45m1s www live=10.0.0.1 paused=10.0.0.2,10.0.0.3,10.0.0.4",
+			"2h0m21s eu live=10.0.0.2 paused=10.0.0.1 weights=map[10.0.0.2:1]",
+			"2h0m21s www live=10.0.0.4 paused=10.0.0.1,10.0.0.2,10.0.0.3",
+		},
 	},
 	{
 		"a year", chain,

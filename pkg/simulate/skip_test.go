@@ -3,6 +3,7 @@ package simulate
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -16,7 +17,7 @@ import (
 // TestLeavingOutChangesNothing draws timelines with stretches in which nothing
 // happens, and compares a run that leaves probes out with one that makes all.
 func TestLeavingOutChangesNothing(t *testing.T) {
-	for name, text := range map[string]string{"all": twoServers, "chain": chain, "canary": withCanary, "cooldown": withCooldown} {
+	for name, text := range map[string]string{"all": twoServers, "chain": chain, "canary": withCanary, "cooldown": withCooldown, "sites": withSites} {
 		t.Run(name, func(t *testing.T) {
 			c := load(t, text)
 			rapid.Check(t, func(t *rapid.T) {
@@ -37,10 +38,11 @@ func drawTimeline(t *rapid.T, c *config.Config) string {
 	if len(c.Canary.Targets) > 0 {
 		events = append(events, "canary fail", "canary ok", "canary ok")
 	}
-	for _, spec := range c.Records {
-		for _, a := range spec.Answers {
-			events = append(events, "up "+a.Value, "up "+a.Value, "down "+a.Value, "down "+a.Value, "unknown "+a.Value)
-		}
+	for _, text := range slices.Sorted(maps.Keys(namesOf(c).meant)) {
+		events = append(events, "up "+text, "up "+text, "down "+text, "down "+text, "unknown "+text)
+	}
+	for _, site := range c.Sites {
+		events = append(events, "approve "+site.Name, "drain "+site.Name+" --for 40m --reason x", "undrain "+site.Name)
 	}
 	var out strings.Builder
 	at := 0
