@@ -37,9 +37,9 @@ func (b *builder) sceneRules(sites *item) {
 // usedTerms are the terms that decide about an answer: those of scenarios that a
 // when names, and of the scenarios in those.
 func (b *builder) usedTerms() map[scenario.Term]bool {
-	used, byName := map[scenario.Term]bool{}, map[string]scenario.Scenario{}
-	for _, s := range b.cfg.Scenarios {
-		byName[s.Name] = s
+	used, byName := map[scenario.Term]bool{}, map[string]*scenario.Scenario{}
+	for i := range b.cfg.Scenarios {
+		byName[b.cfg.Scenarios[i].Name] = &b.cfg.Scenarios[i]
 	}
 	var use func(name string)
 	use = func(name string) {

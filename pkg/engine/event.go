@@ -139,7 +139,7 @@ type Entry struct {
 // reconciler may keep it and plan with it again and again against fresh lists.
 type Work struct {
 	Zone    record.Name
-	Inputs  []steer.Input
+	Inputs  []steer.Input // sorted by key; in another order it costs more
 	Limits  plan.Limits
 	Steered []*steer.Spec // every record set of the zone, sorted by key; read-only
 }
@@ -148,8 +148,19 @@ type Work struct {
 // them with it. It is pure, and the only way from a list to a plan.
 func (w Work) Plan(zone plan.Zone) plan.Plan {
 	wanted := make([]steer.Wanted, len(w.Inputs))
-	for i, in := range w.Inputs {
-		wanted[i] = steer.Decide(in, record.FindSet(zone.Sets, in.Spec.Key))
+	rest := zone.Sets // sorted by key, as the inputs are
+	for i := range w.Inputs {
+		seen := record.Set{Key: w.Inputs[i].Spec.Key}
+		if i > 0 && seen.Key.Compare(w.Inputs[i-1].Spec.Key) < 0 {
+			rest = zone.Sets
+		}
+		for len(rest) > 0 && rest[0].Key != seen.Key && rest[0].Key.Compare(seen.Key) < 0 {
+			rest = rest[1:]
+		}
+		if len(rest) > 0 && rest[0].Key == seen.Key {
+			seen = rest[0]
+		}
+		wanted[i] = steer.Decide(w.Inputs[i], seen)
 	}
 	p := plan.Diff(wanted, zone)
 	p.Check(w.Limits, zone)

@@ -324,7 +324,7 @@ func (e *Engine) ruling(s *set, i int) override.Kind {
 
 // seenBy is what the probes of an answer's targets say together.
 func seenBy(needs []*target) health.Verdict {
-	switch known, _ := usable(needs, (*target).observed); known {
+	switch together(needs, (*target).observed) {
 	case steer.Yes:
 		return health.Up
 	case steer.No:

@@ -20,7 +20,7 @@ type scenes struct {
 	states  []*site                       // by node: the site of whose state it is a part; nil for others
 	hang    [][]*set                      // by node: record sets that may be decided otherwise when it moves
 	worded  [][]*set                      // by node: record sets that tell why by it
-	because map[int]string                // by node of a scenario: why it has its value, in words; emptied with each move
+	because map[int]string                // by node of a scenario: what is said of it; emptied with each move
 }
 
 // addScenes builds sites and scenarios from the definition, after all record

@@ -103,13 +103,21 @@ func (e *Engine) judgeAnswer(s *set, i int) (steer.Usable, string) {
 	case maintenance != "" && (w == nil || !w.Kind.Out()):
 		return steer.No, maintenance
 	case w != nil:
-		_, probes := usable(s.targets[i], (*target).observed)
-		return ruled(w, s.spec.At(i), probes)
+		probes := together(s.targets[i], (*target).observed)
+		return ruled(w, s.spec.At(i), targetWords(s.targets[i], probes, (*target).observed))
 	}
-	usable, why := usable(s.targets[i], (*target).verdict)
-	return e.admit(s, i, usable, why)
+	known := together(s.targets[i], (*target).verdict)
+	when, why := e.admit(s, i)
+	switch {
+	case known == steer.No:
+		return steer.No, targetWords(s.targets[i], known, (*target).verdict)
+	case when == steer.No:
+		return steer.No, why
+	case when == steer.NotKnown:
+		return steer.NotKnown, targetWords(s.targets[i], known, (*target).verdict) + why
+	}
+	return known, targetWords(s.targets[i], known, (*target).verdict) + why
 }
-
 func (s *set) hasUsable() bool {
 	return slices.ContainsFunc(s.judged, func(j steer.Judged) bool { return j.Usable == steer.Yes })
 }
@@ -138,26 +146,38 @@ func (e *Engine) judgedAll(s *set) bool {
 	return !slices.ContainsFunc(s.spec.Whens(), func(when string) bool { return e.holds(when) == steer.NotKnown })
 }
 
-// usable adds the verdicts of an answer's targets up: one that is down makes
-// it unusable, one that is not judged leaves it not known. Which verdicts those
-// are is the caller's choice: the probes', or those that count.
-func usable(needs []*target, verdict func(*target) health.Verdict) (steer.Usable, string) {
+// together adds the verdicts of an answer's targets up: one that is down makes it
+// unusable, one that is not judged leaves it not known. Which verdicts those are
+// is the caller's choice: the probes', or those that count.
+func together(needs []*target, verdict func(*target) health.Verdict) steer.Usable {
 	known := steer.Yes
 	for _, t := range needs {
 		switch verdict(t) {
 		case health.Down:
-			return steer.No, t.id.ID() + " " + t.downWords(verdict)
+			return steer.No
 		case health.Unknown:
 			known = steer.NotKnown
 		case health.Up:
 		}
 	}
-	why := ids(needs) + " up"
-	if len(needs) == 0 {
-		why = "not probed"
-	}
-	if known == steer.NotKnown {
+	return known
+}
+
+// targetWords says why the targets of an answer are together what they are.
+func targetWords(needs []*target, known steer.Usable, verdict func(*target) health.Verdict) string {
+	why := ""
+	switch {
+	case len(needs) == 0:
+		return "not probed"
+	case known == steer.No:
+		i := slices.IndexFunc(needs, func(t *target) bool { return verdict(t) == health.Down })
+		return needs[i].id.ID() + " " + needs[i].downWords(verdict)
+	case known == steer.NotKnown:
 		why = ids(needs) + " not judged yet"
+	case len(needs) == 1: // as nearly always
+		why = needs[0].id.Check + "@" + needs[0].id.Address + " up"
+	default:
+		why = ids(needs) + " up"
 	}
 	for _, t := range needs {
 		if w := t.forced; w != nil && verdict(t) != t.observed() {
@@ -170,7 +190,7 @@ func usable(needs []*target, verdict func(*target) health.Verdict) (steer.Usable
 			why += fmt.Sprintf("; %s failed (%s/%s) and waits for the canary", t.id.ID(), t.health.Phase, t.health.Cause)
 		}
 	}
-	return known, why
+	return why
 }
 
 func ids(needs []*target) string {
@@ -310,6 +330,7 @@ func (e *Engine) work(z *zone, override map[string]bool) Work {
 		w.Limits.Mass = e.massWords()
 	}
 	w.Limits.Frozen = e.frozenSets(z)
+	w.Inputs = make([]steer.Input, 0, len(z.sets))
 	for _, s := range z.sets {
 		if !s.ready {
 			continue

@@ -115,27 +115,19 @@ func (e *Engine) holds(text string) steer.Usable {
 // because is why a scenario does not hold, or is not known to, in words: the
 // terms that settle it.
 func (e *Engine) because(name string) string {
-	at := e.scenes.net.Find(name)
-	if words, known := e.scenes.because[at]; known {
-		return words
-	}
-	spec, words := e.scenes.specs[name], []string(nil)
-	if spec == nil {
-		return "the config has none of that name"
-	}
 	if w := e.wordOn(override.Scenario, name, override.ForceDown, override.ForceUp); w != nil {
 		return w.String()
 	}
-	for _, term := range spec.Terms() {
-		if e.scenes.net.ValueOf(term) != e.scenes.net.Observed(at) {
+	value, words := e.scenes.net.Value(e.scenes.net.Find(name)), []string(nil)
+	for _, term := range e.scenes.specs[name].Terms() {
+		if e.scenes.net.ValueOf(term) != value {
 			continue
 		}
 		if text := e.termWords(term); !slices.Contains(words, text) {
 			words = append(words, text)
 		}
 	}
-	e.scenes.because[at] = strings.Join(words, ", ")
-	return e.scenes.because[at]
+	return strings.Join(words, ", ")
 }
 
 // termWords is a term without its "not", and what it is.
@@ -169,13 +161,11 @@ func (e *Engine) maintained(s *set, i int) string {
 	return "site " + at.spec.Name + " is in maintenance: " + at.spec.Maintenance
 }
 
-// admit adds what an answer needs beside its targets to what those say: that its
-// site does not wait, that its scenario holds, that a standby is called.
-func (e *Engine) admit(s *set, i int, usable steer.Usable, why string) (steer.Usable, string) {
+// admit is whether what an answer needs beside its targets is there: its site does
+// not wait, its scenario holds, a standby is called. The words are why not, or
+// what is to be said behind those of the targets.
+func (e *Engine) admit(s *set, i int) (steer.Usable, string) {
 	a := s.spec.At(i)
-	if usable == steer.No {
-		return usable, why
-	}
 	if s.sites[i] != nil {
 		if words := s.sites[i].waitsFor(a.Probe); words != "" {
 			return steer.No, words
@@ -183,24 +173,35 @@ func (e *Engine) admit(s *set, i int, usable steer.Usable, why string) (steer.Us
 	}
 	switch {
 	case a.When != "":
-		return e.admitWhen(a.When, usable, why)
+		return e.admitWhen(a.When)
 	case a.Mode == steer.Standby:
 		return steer.No, "standby, and nothing calls it"
 	}
-	return usable, why
+	return steer.Yes, ""
 }
 
-func (e *Engine) admitWhen(name string, usable steer.Usable, why string) (steer.Usable, string) {
+func (e *Engine) admitWhen(name string) (steer.Usable, string) {
+	at := e.scenes.net.Find(name)
+	words, known := e.scenes.because[at]
+	if !known {
+		words = e.whenWords(name)
+		e.scenes.because[at] = words
+	}
+	return e.holds(name), words
+}
+
+// whenWords says why a scenario does not hold, or is not known to, or that it
+// does.
+func (e *Engine) whenWords(name string) string {
 	switch e.holds(name) {
 	case steer.No:
-		return steer.No, name + " does not hold: " + e.because(name)
-	case steer.Yes:
-		why += "; " + name + " holds"
-		if w := e.wordOn(override.Scenario, name, override.ForceUp); w != nil {
-			why += ": " + w.String()
-		}
-		return usable, why
+		return name + " does not hold: " + e.because(name)
 	case steer.NotKnown:
+		return "; whether " + name + " holds is not known: " + e.because(name)
+	case steer.Yes:
 	}
-	return steer.NotKnown, why + "; whether " + name + " holds is not known: " + e.because(name)
+	if w := e.wordOn(override.Scenario, name, override.ForceUp); w != nil {
+		return "; " + name + " holds: " + w.String()
+	}
+	return "; " + name + " holds"
 }

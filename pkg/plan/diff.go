@@ -40,18 +40,18 @@ func Diff(wanted []steer.Wanted, zone Zone) Plan {
 // are all record sets of the zone in the config, sorted by key, those too that
 // are not planned yet.
 func (p *Plan) Leave(specs []*steer.Spec, zone Zone) {
-	for _, set := range zone.Sets {
+	for i := range zone.Sets {
+		set := &zone.Sets[i]
+		for len(specs) > 0 && specs[0].Key != set.Key && specs[0].Key.Compare(set.Key) < 0 {
+			specs = specs[1:]
+		}
 		for _, a := range set.Answers {
-			if a.Paused && !a.Live && !named(specs, set.Key, a.Value) {
+			named := len(specs) > 0 && specs[0].Key == set.Key && specs[0].Names(a.Value)
+			if a.Paused && !a.Live && !named {
 				p.Left = append(p.Left, Left{set.Key, a.Value})
 			}
 		}
 	}
-}
-
-func named(specs []*steer.Spec, key record.Key, value string) bool {
-	i, found := slices.BinarySearchFunc(specs, key, func(s *steer.Spec, k record.Key) int { return s.Key.Compare(k) })
-	return found && specs[i].Names(value)
 }
 
 func byKey(a, b steer.Wanted) int { return a.Spec.Key.Compare(b.Spec.Key) }
@@ -138,6 +138,9 @@ func (s *Set) swap(from, to string) {
 
 // change appends a change, to be completed by the caller.
 func (s *Set) change(action record.Action, value string) *Change {
+	if s.Changes == nil {
+		s.Changes = make([]Change, 0, 2) // mostly one in and one out
+	}
 	s.Changes = append(s.Changes, Change{
 		Change: record.Change{Action: action, Key: s.Key(), Value: value, TTL: s.Wanted.Spec.TTL},
 		Reason: s.Wanted.Why(value),

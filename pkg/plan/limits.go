@@ -53,12 +53,15 @@ type Limits struct {
 // stops and appends the refusals, each with its numbers and the way on.
 func (p *Plan) Check(l Limits, zone Zone) {
 	p.checkFreeze(l)
+	rest := zone.Sets // sorted by key, as the plan's are: what is at a name is found by walking both
 	for i := range p.Sets {
 		s := &p.Sets[i]
+		rest = beforeName(rest, s.Key())
 		for _, stopped := range s.Wanted.Stopped {
 			p.Blocked = append(p.Blocked, refuseResume(s.Key(), stopped))
 		}
-		if len(s.Open()) > 0 {
+		if s.IsOpen() {
+			zone.Sets = rest
 			p.checkSet(s, l, zone)
 		}
 	}
@@ -197,15 +200,24 @@ func checkForeign(s *Set, _ Limits, zone Zone) string {
 	return ""
 }
 
-// setsAt gives the sets of all types and variants at a key's name.
-func setsAt(sets []record.Set, key record.Key) []record.Set {
+// beforeName drops the sets of names before a key's.
+func beforeName(sets []record.Set, key record.Key) []record.Set {
 	first := record.Key{Zone: key.Zone, Name: key.Name}
-	i, _ := slices.BinarySearchFunc(sets, first, func(s record.Set, k record.Key) int { return s.Key.Compare(k) })
-	n := slices.IndexFunc(sets[i:], func(s record.Set) bool { return s.Key.Zone != key.Zone || s.Key.Name != key.Name })
-	if n < 0 {
-		return sets[i:]
+	for len(sets) > 0 && sets[0].Key.Name != key.Name && sets[0].Key.Compare(first) < 0 {
+		sets = sets[1:]
 	}
-	return sets[i : i+n]
+	return sets
+}
+
+// setsAt gives the sets of all types and variants at a key's name, where the list
+// begins with those.
+func setsAt(sets []record.Set, key record.Key) []record.Set {
+	for n := range sets {
+		if sets[n].Key.Zone != key.Zone || sets[n].Key.Name != key.Name {
+			return sets[:n]
+		}
+	}
+	return sets
 }
 
 // checkAdopt refuses the first plan that takes a usable live value out. A
@@ -279,7 +291,7 @@ func (p *Plan) checkMaxChanges(l Limits) {
 	}
 	n := 0
 	for _, s := range p.Sets {
-		if len(s.Open()) > 0 {
+		if s.IsOpen() {
 			n++
 		}
 	}

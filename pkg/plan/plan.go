@@ -70,6 +70,11 @@ func (s Set) Plain() bool {
 	return s.Key().Variant == "" && s.Wanted.Spec.Policy != steer.Weighted
 }
 
+// IsOpen reports whether there is a change that no guard stops.
+func (s Set) IsOpen() bool {
+	return slices.ContainsFunc(s.Changes, func(c Change) bool { return c.Guard == "" })
+}
+
 // Open lists the changes that no guard stops.
 func (s Set) Open() []Change {
 	var open []Change
@@ -107,7 +112,7 @@ func (p Plan) InSync() bool {
 
 // Pending reports whether a change is left that no guard stops.
 func (p Plan) Pending() bool {
-	return slices.ContainsFunc(p.Sets, func(s Set) bool { return len(s.Open()) > 0 })
+	return slices.ContainsFunc(p.Sets, Set.IsOpen)
 }
 
 // Stopped reports whether a guard refuses something under a key.

@@ -51,9 +51,12 @@ type Scenario struct {
 	Any  []Group // at least one
 }
 
-// Terms lists the terms of all groups, as they are written.
-func (s Scenario) Terms() []Term {
+// Terms lists the terms of all groups, as they are written; of no scenario, none.
+func (s *Scenario) Terms() []Term {
 	var terms []Term
+	if s == nil {
+		return nil
+	}
 	for _, group := range s.Any {
 		terms = append(terms, group...)
 	}
