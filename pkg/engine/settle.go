@@ -165,7 +165,7 @@ func together(needs []*target, verdict func(*target) health.Verdict) steer.Usabl
 
 // targetWords says why the targets of an answer are together what they are.
 func targetWords(needs []*target, known steer.Usable, verdict func(*target) health.Verdict) string {
-	why := ""
+	var why string
 	switch {
 	case len(needs) == 0:
 		return "not probed"
