@@ -48,7 +48,7 @@ func startLocalDaemon(t *testing.T, list []*lab.Backend) (dir string) {
 state: {dir: state}
 control: {socket: c.sock}
 zones: [{zone: example.com, provider: local, file: example.com.zone, listen: "127.0.0.1:%d"}]
-checks: {web: {http: {url: "http://www.example.com:%s/healthz"}, interval: 1s, timeout: 900ms, fall: 1, rise: 1}}
+checks: {web: {http: {url: "http://www.example.com:%s/healthz"}, interval: 3s, timeout: 2900ms, fall: 1, rise: 1}}
 records: [{name: www.example.com, ttl: 60s, check: web, answers: [%s]}]
 `, port, web, strings.Join(values, ", "))})
 	start(t, dir, "run")

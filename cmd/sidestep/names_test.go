@@ -101,7 +101,7 @@ control: {socket: c.sock}
 adopt: auto
 reconcile: {debounce: 200ms}
 zones: [{zone: example.com, provider: local, file: zone, listen: "%s"}]
-checks: {web: {http: {url: "http://app.example.com:%s/healthz"}, interval: 400ms, timeout: 350ms, fall: 2, rise: 2}}
+checks: {web: {http: {url: "http://app.example.com:%s/healthz"}, interval: 2s, timeout: 1900ms, fall: 2, rise: 2}}
 records: [{name: app.example.com, policy: priority, check: web, answers: [edge1.example.net, edge2.example.net]}]
 `, server, web),
 	} {
