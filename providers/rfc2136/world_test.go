@@ -119,7 +119,7 @@ func (h *hand) update(m *dns.Msg) {
 	h.t.Helper()
 	key := h.server.Key
 	m.SetTsig(key.Name, dns.Fqdn(key.Algorithm), 300, time.Now().Unix())
-	client := dns.Client{Net: "tcp", TsigSecret: map[string]string{key.Name: key.Secret}, Timeout: 10 * time.Second}
+	client := dns.Client{Net: "tcp", TsigSecret: map[string]string{key.Name: key.Secret}, Timeout: time.Minute}
 	reply, _, err := client.ExchangeContext(h.t.Context(), m, h.server.Addr)
 	if err != nil || reply.Rcode != dns.RcodeSuccess {
 		h.t.Fatalf("update by hand: %v, %v\n%v\n%s", err, reply, m, h.server.Log())

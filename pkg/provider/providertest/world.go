@@ -48,13 +48,13 @@ type World struct {
 	Variant string
 
 	// Patience is how long one call may take before the suite gives it up;
-	// 0 is 10 s. Only a broken adapter uses it up.
+	// 0 is 30 s. Only a broken adapter uses it up.
 	Patience time.Duration
 }
 
 func (w World) variant() string { return cmp.Or(w.Variant, "telecom") }
 
-func (w World) patience() time.Duration { return cmp.Or(w.Patience, 10*time.Second) }
+func (w World) patience() time.Duration { return cmp.Or(w.Patience, 30*time.Second) }
 
 // RR is one record of any type as an operator writes it.
 type RR struct {
