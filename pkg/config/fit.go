@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,12 +11,15 @@ import (
 // a kind with parse and elem takes one plain value or a list of them.
 type kind struct {
 	word   string                     // what was expected, for messages and CONFIG.md
+	built  string                     // for messages: what of word this version has; empty for all
 	parse  func(string) (any, *fault) // accepts a plain value
 	fields []field                    // accepts a mapping with these keys
 	each   *kind                      // accepts a mapping with free keys
 	labels bool                       // the free keys are names of ours: a-z, 0-9, "-"
 	elem   *kind                      // accepts a list
 }
+
+func (k *kind) expects() string { return cmp.Or(k.built, k.word) }
 
 // field is one key of the schema.
 type field struct {
@@ -70,7 +74,7 @@ func (l *log) fit(it *item, k *kind, pattern string) {
 			l.fit(element, k.elem, pattern+"[]")
 		}
 	default:
-		l.fail(it.pos, it.path(), fmt.Sprintf("expected %s, got %s", k.word, it.shape), k.shapeHint(it))
+		l.fail(it.pos, it.path(), fmt.Sprintf("expected %s, got %s", k.expects(), it.shape), k.shapeHint(it))
 	}
 	l.refuseNotBuilt(it, pattern)
 }
@@ -112,7 +116,7 @@ func (l *log) fitFields(it *item, k *kind, pattern string) {
 	}
 	for i := range k.fields {
 		if f := &k.fields[i]; f.need && it.byName[f.name] == nil {
-			l.fail(it.pos, join(it.path(), f.name), "missing; expected "+f.kind.word, "")
+			l.fail(it.pos, join(it.path(), f.name), "missing; expected "+f.kind.expects(), "")
 		}
 	}
 }
