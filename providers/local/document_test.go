@@ -107,6 +107,7 @@ func TestParseRefuses(t *testing.T) {
 		{"class", soaAndNS + "www CH A 192.0.2.1\n", "class CH", 4},
 		{"class number", soaAndNS + "www CLASS3 A 192.0.2.1\n", "class CLASS3", 4},
 		{"no type", soaAndNS + "www 300 IN\n", "expected a record type", 4},
+		{"no data", soaAndNS + "www 300 IN A\n", "a record of type A without data", 4},
 		{"unknown type", soaAndNS + "www 300 IN FOO bar\n", `got "FOO"`, 4},
 		{"no data", soaAndNS + "www A\n", "without data", 4},
 		{"TTL too large", soaAndNS + "www 2147483648 A 192.0.2.1\n", "read TTL", 4},

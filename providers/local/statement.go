@@ -87,7 +87,7 @@ func (s *statement) readType(word string) error {
 		return fmt.Errorf("expected a record type, got %q", s.word(s.kin))
 	}
 	if s.kin+1 == len(s.tokens) {
-		return fmt.Errorf("a %s record without data", word)
+		return fmt.Errorf("a record of type %s without data", word)
 	}
 	return nil
 }

@@ -350,7 +350,7 @@ func (c zoneCopy) ttl(id setID) (uint32, bool) {
 func (c zoneCopy) room(id setID) error {
 	for _, e := range c.entries {
 		if e.id.name == id.name && e.id.kind != id.kind && (e.id.kind == dns.TypeCNAME || id.kind == dns.TypeCNAME) {
-			return fmt.Errorf("%s has a %s, beside which a %s cannot stand", id.name, kindName(e.id.kind), kindName(id.kind))
+			return fmt.Errorf("%s has type %s, beside which type %s cannot stand", id.name, kindName(e.id.kind), kindName(id.kind))
 		}
 	}
 	return nil
