@@ -39,7 +39,8 @@ func (a *app) validateCommand() *cobra.Command {
 		Short: "Check the config and its secrets",
 		Long: `Check the config and its secrets.
 
-Every error names file, line, column and key. With --online the providers are
+Every error names file, line, column and key. The files that the config names,
+zone files too, have to be there and readable. With --online the providers are
 asked too: whether each zone can be listed, and what its provider can promise
 (how a value is paused, whether writes are atomic and fenced, how late a call
 may still take effect). Nothing is written. A permission that the checks need

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"sidestep/pkg/plan"
 	"sidestep/pkg/probe"
 	"sidestep/pkg/provider"
+	"sidestep/pkg/reconcile"
 	"sidestep/pkg/record"
 	"sidestep/pkg/schedule"
 )
@@ -140,6 +142,9 @@ func Validate(ctx context.Context, c *config.Config, registry provider.Registry,
 	if err != nil {
 		return nil, err
 	}
+	if err := checkHere(c, zones); err != nil {
+		return nil, err
+	}
 	out := []ZoneValidity{}
 	for _, z := range zones {
 		p := z.Adapter.Promises()
@@ -153,6 +158,19 @@ func Validate(ctx context.Context, c *config.Config, registry provider.Registry,
 		out = append(out, v)
 	}
 	return out, nil
+}
+
+// checkHere asks the adapters what can be seen without asking a provider.
+func checkHere(c *config.Config, zones []reconcile.Zone) error {
+	var errs []error
+	for i, z := range zones {
+		if checker, ok := z.Adapter.(provider.Checker); ok {
+			if err := checker.Check(); err != nil {
+				errs = append(errs, fmt.Errorf("%s: zone %s: %w", c.Zones[i].Position, z.Name, err))
+			}
+		}
+	}
+	return errors.Join(errs...)
 }
 
 func (v *ZoneValidity) list(ctx context.Context, adapter provider.Adapter) {

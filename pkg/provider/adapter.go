@@ -70,6 +70,13 @@ type Server interface {
 	Serve(ctx context.Context) error
 }
 
+// Checker is an Adapter that sees on this host, asking nobody, whether its options
+// can work. Nothing waits for it to: what it misses may come to be there later.
+type Checker interface {
+	// Check says what is wrong with which option, and what to do.
+	Check() error
+}
+
 // Authoritative is an Adapter that knows an address at which the zone's
 // answers can be asked for over the DNS.
 type Authoritative interface {

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
+	"os"
 	"strconv"
 	"sync"
 	"time"
@@ -42,6 +43,7 @@ var (
 	_ provider.Fencer        = (*Adapter)(nil)
 	_ provider.Server        = (*Adapter)(nil)
 	_ provider.Authoritative = (*Adapter)(nil)
+	_ provider.Checker       = (*Adapter)(nil)
 )
 
 // New makes the adapter of one zone. Its options are file (the path of an RFC
@@ -77,6 +79,15 @@ func build(s provider.Settings) (*Adapter, error) {
 		return nil, fmt.Errorf("listen: %q: expected a port from 0 to 65535: %w", a.listen, err)
 	}
 	return a, nil
+}
+
+// Check sees that there is a file, and that this process may read it.
+func (a *Adapter) Check() error {
+	f, err := os.Open(a.path)
+	if err != nil {
+		return fmt.Errorf("file: %w; put a zone file there, with its SOA and NS records, or name another", err)
+	}
+	return f.Close()
 }
 
 // Promises of a file: a rename is all or nothing, done when the call returns,
