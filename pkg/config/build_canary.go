@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"net/http"
+	"net/netip"
 	"strconv"
 	"time"
 
@@ -95,6 +96,24 @@ func (b *builder) canaryRules(it *item) {
 		if at := b.canaries[i]; own[target.Address] {
 			b.warn(at.pos, at.path(), target.Address+" is an answer, or a name that is steered: when it fails, nobody can tell whether it or this node is cut off", "name something that fails for other reasons")
 		}
+	}
+	b.adviseAddress()
+}
+
+// adviseAddress warns where the canary cannot pass without a resolver: one that
+// fails makes this node blind, although it sees its targets by their addresses.
+func (b *builder) adviseAddress() {
+	var names []int
+	for i, target := range b.cfg.Canary.Targets {
+		if _, err := netip.ParseAddr(target.Address); err != nil {
+			names = append(names, i)
+		}
+	}
+	canary := b.cfg.Canary
+	if addresses := len(canary.Targets) - len(names); len(names) > 0 && addresses < canary.Need {
+		at := b.canaries[names[0]]
+		b.warn(at.pos, at.path(), fmt.Sprintf("%s is a name, and %d of %d targets have to answer: while this machine's resolver fails, nothing counts and nothing is written",
+			canary.Targets[names[0]].Address, canary.Need, len(canary.Targets)), "name an address beside it or in its place, as {tcp: ADDR:PORT}")
 	}
 }
 
