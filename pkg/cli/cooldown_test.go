@@ -40,3 +40,23 @@ func TestCooldownWords(t *testing.T) {
 		}
 	}
 }
+
+// A suspected target is not one of which nothing was heard.
+func TestSuspectedWords(t *testing.T) {
+	now := time.Date(2026, 1, 2, 12, 0, 0, 0, time.Local)
+	target := control.ExplainedTarget{
+		Target: control.Target{ID: "web@192.0.2.1", Verdict: "suspected", Phase: "connect", Cause: "refused", Since: now.Add(-20 * time.Second), Fails: 3},
+		Judged: "up", Fall: 5, Last: &control.Last{Result: "fail"}, Results: &control.Results{Fail: 3},
+	}
+	x := explainer{out: &strings.Builder{}, e: control.Explanation{At: now, Daemon: true}}
+	const want = "suspected for 20s, since 11:59:40: connect/refused, together with too many others (guard mass); decisions keep up"
+	if got := x.verdict(target); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	if got := inARow(target); got != "3 failures of the 5 that bring it down" {
+		t.Errorf("got %s", got)
+	}
+	if got := x.doubt(target); len(got) != 0 {
+		t.Errorf("doubts: %v", got)
+	}
+}

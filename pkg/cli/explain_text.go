@@ -102,7 +102,7 @@ func (x *explainer) doubt(t control.ExplainedTarget) []string {
 		return []string{fmt.Sprintf("the fault is OURS, not that of %s: %s", t.ID, t.Detail)}
 	case t.Verdict != "up" && r.Unknown > 0 && r.Unknown >= r.Fail:
 		return []string{fmt.Sprintf("%d of the %d results of %s that did not pass were OUR OWN FAULT", r.Unknown, r.Unknown+r.Fail, t.ID)}
-	case t.Verdict != t.Judged:
+	case silent(t):
 		return []string{fmt.Sprintf("%s was not probed since %s", t.ID, x.when(t.Last.At))}
 	}
 	return nil
@@ -157,11 +157,17 @@ func (x *explainer) cooldown(t control.ExplainedTarget) string {
 	return ""
 }
 
+// silent reports whether nothing was heard for long of a target that was judged.
+func silent(t control.ExplainedTarget) bool { return t.Verdict == "unknown" && t.Judged != "unknown" }
+
 func (x *explainer) verdict(t control.ExplainedTarget) string {
 	switch {
+	case t.Verdict == "suspected":
+		return fmt.Sprintf("suspected for %s, since %s: %s/%s, together with too many others (guard mass); decisions keep %s",
+			since(x.e.At, t.Since), x.clock(t.Since), t.Phase, t.Cause, t.Judged)
 	case t.Judged == "unknown":
 		return "not judged yet"
-	case t.Verdict != t.Judged:
+	case silent(t):
 		return fmt.Sprintf("unknown, since nothing was heard of it for long; decisions keep %s, since %s", t.Judged, x.clock(t.Since))
 	}
 	text := fmt.Sprintf("%s since %s", t.Judged, x.clock(t.Since))

@@ -272,7 +272,7 @@ func (d *Daemon) explainSet(s engine.SetView, view engine.View, targets map[stri
 func explainTarget(t engine.TargetView, spec *check.Spec) control.ExplainedTarget {
 	y := t.Tally
 	out := control.ExplainedTarget{
-		Target: describeTarget(t), Judged: string(t.Verdict), Fall: spec.Fall, Rise: spec.Rise,
+		Target: describeTarget(t), Judged: string(t.Verdict), Fall: t.Falls, Rise: spec.Rise,
 		Results: &control.Results{
 			Since: y.Since, Pass: y.Passes, Fail: y.Fails, Unknown: y.Unknowns,
 			Failures: []control.Failure{}, Faults: []control.OwnFault{},

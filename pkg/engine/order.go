@@ -324,12 +324,14 @@ func (e *Engine) ruling(s *set, i int) override.Kind {
 
 // seenBy is what the probes of an answer's targets say together.
 func seenBy(needs []*target) health.Verdict {
-	switch together(needs, (*target).observed) {
-	case steer.Yes:
-		return health.Up
-	case steer.No:
+	known := together(needs, (*target).observed)
+	switch {
+	case known == steer.No:
 		return health.Down
-	case steer.NotKnown:
+	case slices.ContainsFunc(needs, func(t *target) bool { return t.health.Suspected }):
+		return health.Suspected
+	case known == steer.Yes:
+		return health.Up
 	}
 	return health.Unknown
 }

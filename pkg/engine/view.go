@@ -44,6 +44,7 @@ type TargetView struct {
 	Fails    int
 	Tally    Tally
 	Cooldown CooldownView
+	Falls    int  // so many failures in a row bring it down; more while it is suspected
 	Waits    bool // has failed often enough to be down, and waits for the canary
 }
 
@@ -88,7 +89,7 @@ func (e *Engine) View(now Now) View {
 			Shown: t.health.Shown(now.Boot, t.spec.Interval, t.spec.Timeout, t.heldUntil()),
 			Phase: t.health.Phase, Cause: t.health.Cause, Detail: t.health.Detail,
 			Since: t.since, Passes: t.health.Passes, Fails: t.health.Fails,
-			Tally: e.tallyOf(t.tally), Cooldown: e.cooldownView(t), Waits: t.waits(),
+			Tally: e.tallyOf(t.tally), Cooldown: e.cooldownView(t), Falls: e.policy(t).Falls(t.health), Waits: t.waits(),
 		})
 	}
 	for _, s := range e.sets {
