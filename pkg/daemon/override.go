@@ -61,7 +61,10 @@ func (d *Daemon) override(e *engine.Engine, request control.OverrideRequest, by 
 	if request.DryRun {
 		return answer, nil
 	}
-	_, err = d.say(fmt.Sprintf("%s %q", request.Kind, request.Target), engine.Override{Override: word})
+	effects, err := d.say(fmt.Sprintf("%s %q", request.Kind, request.Target), engine.Override{Override: word})
+	if effects.Err != nil {
+		err = wrongWord(request.Kind, request.Target, effects.Err, "")
+	}
 	return answer, err
 }
 
@@ -106,6 +109,9 @@ func (d *Daemon) say(what string, event engine.Event) (engine.Effects, error) {
 	return effects, nil
 }
 
+// farthest is how far ahead an override can begin.
+const farthest = 10 * 365 * 24 * time.Hour
+
 // wordOf makes an override of a request. Its times are by this machine's clock.
 func wordOf(request control.OverrideRequest, by string, now time.Time) (override.Override, error) {
 	o := override.Override{
@@ -117,7 +123,12 @@ func wordOf(request control.OverrideRequest, by string, now time.Time) (override
 		return o, fmt.Errorf("for how long: %w", err)
 	}
 	if request.At != nil {
-		if o.From = request.At.UTC(); o.From.Before(now) {
+		o.From = request.At.UTC()
+		if o.From.Sub(now) > farthest {
+			return o, fmt.Errorf("it is meant to begin at %s, and it is %s: expected ten years from now at most",
+				o.From.Format(time.RFC3339), now.UTC().Format(time.RFC3339))
+		}
+		if o.From.Before(now) {
 			return o, fmt.Errorf("it is meant to begin at %s, and it is %s: leave the time out to begin now",
 				o.From.Format(time.RFC3339), now.UTC().Format(time.RFC3339))
 		}

@@ -24,7 +24,8 @@ type Engine struct {
 	canary canary
 	skew   skew
 	kept   map[string]TargetState // by target id: saved for those that are not judged here
-	words  []*word                // operators' overrides, those first that go before the others; replaced and never changed
+	words  []*word                // operators' overrides, those first that go before the others
+	turn   time.Duration          // boot time at which the next of them begins, ends or is told of again; never when none will
 	orders []*word                // those of them that have an effect now
 
 	stale   []*set    // to be judged, because a target of theirs has changed

@@ -125,7 +125,9 @@ func (e *Engine) read(o override.Override) (*word, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	return &word{Override: o, thing: th}, nil
+	w := &word{Override: o, thing: th}
+	e.time(w)
+	return w, nil
 }
 
 func article(th override.Thing) string {

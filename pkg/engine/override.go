@@ -10,13 +10,16 @@ import (
 	"sidestep/pkg/override"
 )
 
-// word is an override, and what it is in the config in force.
+// word is an override, and what it is in the config in force. Its times are boot
+// times: a wall clock that jumps must neither end it nor keep it.
 type word struct {
 	override.Override
 	thing  thing
-	inert  string    // why it has no effect; empty when nothing speaks against it
-	begun  bool      // it has begun, and is not over
-	remind time.Time // when the journal is told again that it is still there
+	inert  string // why it has no effect; empty when nothing speaks against it
+	begun  bool   // it has begun, and is not over
+	from   time.Duration
+	until  time.Duration // never for one without an end
+	remind time.Duration // when the journal is told again that it is still there
 }
 
 // inForce lists those that have an effect now, in their order.
@@ -34,6 +37,9 @@ func inForce(words []*word) []*word {
 // force.
 const remindEvery = 24 * time.Hour
 
+// maxWords is how many overrides there can be: more are nobody's intention.
+const maxWords = 1000
+
 // override takes an operator's word. The same kind on the same target replaces
 // the earlier one.
 func (e *Engine) override(ev Override) {
@@ -42,8 +48,12 @@ func (e *Engine) override(ev Override) {
 		e.effects.Err = err
 		return
 	}
+	if len(e.words) >= maxWords && e.find(w.Override) < 0 {
+		e.effects.Err = fmt.Errorf("there are %d overrides, and no more are kept; clear some", maxWords)
+		return
+	}
 	detail := fmt.Sprintf("%s set, %s", w.Kind, w.Ends())
-	if !w.Begun(e.now.Wall) {
+	if w.from > e.now.Boot {
 		detail = fmt.Sprintf("%s set, from %s %s", w.Kind, w.From.UTC().Format(time.RFC3339), w.Ends())
 	}
 	if i := e.find(w.Override); i >= 0 {
@@ -104,52 +114,78 @@ func sorted(words []*word) []*word {
 	return words
 }
 
-// turnWords begins and ends overrides whose time has come. They go by the wall
-// clock, which is what people were told.
+// time puts the times of an override onto the boot clock, by what both clocks say
+// now.
+func (e *Engine) time(w *word) {
+	boot := func(wall time.Time) time.Duration {
+		const longest = 100 * 365 * 24 * time.Hour // whatever a file says
+		return e.now.Boot + min(max(wall.Sub(e.now.Wall), -longest), longest)
+	}
+	w.from, w.until = boot(w.From), never
+	if !w.Forever() {
+		w.until = boot(w.Until)
+	}
+	w.remind = e.nextReminder(w)
+}
+
+// timeWords does so for all of them. It is called when the clock was wrong when
+// that was done before.
+func (e *Engine) timeWords() {
+	for _, w := range e.words {
+		e.time(w)
+	}
+	e.turn = e.now.Boot
+}
+
+// turnWords begins and ends overrides whose time has come.
 func (e *Engine) turnWords() {
+	if len(e.words) == 0 || e.now.Boot < e.turn {
+		return
+	}
 	turned := false
 	kept := make([]*word, 0, len(e.words))
 	for _, w := range e.words {
-		if w.Over(e.now.Wall) {
+		if e.now.Boot >= w.until {
 			e.tellWord(w, fmt.Sprintf("%s ended, as it was set: %s", w.Kind, w.Reason), "")
 			turned = true
 			continue
 		}
 		kept = append(kept, w)
-		if !w.begun && w.Begun(e.now.Wall) {
+		if !w.begun && e.now.Boot >= w.from {
 			e.begin(w)
 			turned = true
 		}
-		if w.begun && !e.now.Wall.Before(w.remind) {
+		if w.begun && e.now.Boot >= w.remind {
 			e.tellWord(w, fmt.Sprintf("%s is still there, since %s and %s: %s", w.Kind, w.From.UTC().Format(time.RFC3339), w.Ends(), w.Reason), "")
-			w.remind = nextReminder(w.From, e.now.Wall)
+			w.remind = e.nextReminder(w)
 		}
 	}
+	e.words = kept
 	if turned {
-		e.words = kept
 		e.obey()
 	}
+	e.turn = e.nextTurn()
 }
 
 // begin lets an override's time begin. What was set to begin at once was told
 // when it was set.
 func (e *Engine) begin(w *word) {
 	w.begun = true
-	w.remind = nextReminder(w.From, e.now.Wall)
+	w.remind = e.nextReminder(w)
 	if w.From.After(w.Said) {
 		e.tellWord(w, fmt.Sprintf("%s begins, %s: %s", w.Kind, w.Ends(), w.Reason), "")
 	}
 }
 
-func nextReminder(from, now time.Time) time.Time {
-	past := int(now.Sub(from) / remindEvery)
-	return from.Add(remindEvery * time.Duration(past+1))
+func (e *Engine) nextReminder(w *word) time.Duration {
+	past := int(max(e.now.Boot-w.from, 0) / remindEvery)
+	return w.from + remindEvery*time.Duration(past+1)
 }
 
 // obey works out anew what every override does. All record sets are judged
 // again: an operator's word is rare.
 func (e *Engine) obey() {
-	e.effects.Save = true
+	e.effects.Save, e.turn = true, e.now.Boot
 	e.orders = inForce(e.words)
 	e.forceTargets()
 	e.forceScenes()
@@ -159,24 +195,26 @@ func (e *Engine) obey() {
 	}
 }
 
-// wordsDue is the boot time at which an override begins, ends or is told of
-// again; 0 when none will.
-func (e *Engine) wordsDue() time.Duration {
-	due := time.Duration(0)
-	at := func(wall time.Time) {
-		due = sooner(due, max(e.now.Boot+wall.Sub(e.now.Wall), e.now.Boot+1))
-	}
+// nextTurn is the boot time at which an override begins, ends or is told of
+// again; never when none will.
+func (e *Engine) nextTurn() time.Duration {
+	next := never
 	for _, w := range e.words {
-		if !w.begun {
-			at(w.From)
-			continue
-		}
-		at(w.remind)
-		if !w.Forever() {
-			at(w.Until)
+		if w.begun {
+			next = min(next, w.remind, w.until)
+		} else {
+			next = min(next, w.from, w.until)
 		}
 	}
-	return due
+	return next
+}
+
+// wordsDue is nextTurn where there is one, else 0.
+func (e *Engine) wordsDue() time.Duration {
+	if len(e.words) == 0 || e.turn == never {
+		return 0
+	}
+	return e.turn
 }
 
 // reread finds out what overrides mean in a config that is new. One whose
@@ -219,10 +257,9 @@ func (e *Engine) restoreWords(saved []override.Override) {
 		w, err := e.read(o)
 		if err != nil {
 			w = &word{Override: o, inert: inertWords(err)}
+			e.time(w)
 		}
-		if w.begun = w.Begun(e.now.Wall); w.begun {
-			w.remind = nextReminder(w.From, e.now.Wall)
-		}
+		w.begun = e.now.Boot >= w.from
 		e.words = append(e.words, w)
 	}
 	e.words = sorted(e.words)

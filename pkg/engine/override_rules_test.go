@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -220,5 +221,74 @@ override drain web@2001:db8::0:1 for=1h
 	}
 	if stored := w.engine.State().Overrides; len(stored) != 4 {
 		t.Errorf("stored %v", stored)
+	}
+}
+
+// TestAWallClockThatJumps neither ends an override nor keeps it; one that was
+// plainly wrong when the override was taken up is no measure of its time.
+func TestAWallClockThatJumps(t *testing.T) {
+	left := func(w *world, boot, jump time.Duration) int {
+		now := w.clock()
+		now.Boot, now.Wall = now.Boot+boot, now.Wall.Add(boot+jump)
+		w.engine.Step(now, engine.Tick{})
+		return len(w.engine.View(now).Words)
+	}
+	const commands = `
+config built=2026-01-01T00:00:00Z
+check web interval=10s fall=1 rise=1
+set www A policy=all check=web answers=192.0.2.1,192.0.2.2
+start
+override drain 192.0.2.1 for=30m
+`
+	for _, jump := range []time.Duration{time.Hour, -time.Hour} {
+		w := begin(t, commands)
+		if left(w, 30*time.Minute-1, jump) != 1 {
+			t.Errorf("%s: it ended before its time", jump)
+		}
+		if left(w, 30*time.Minute, jump) != 0 {
+			t.Errorf("%s: it did not end", jump)
+		}
+	}
+	w := begin(t, commands)
+	state := w.engine.State()
+	early := w.clock()
+	early.Wall = early.Wall.AddDate(-5, 0, 0)
+	w.engine = engine.New(w.config, early)
+	w.engine.Restore(state, false, false)
+	w.engine.Step(early, engine.Tick{})
+	if left(w, time.Minute, 0) != 1 || left(w, 30*time.Minute, 0) != 0 {
+		t.Errorf("taken up by a clock of 5 years ago: %+v", w.engine.View(w.clock()).Words)
+	}
+}
+
+// TestThereAreNotAnyNumberOfOverrides, but those that there are can be replaced.
+func TestThereAreNotAnyNumberOfOverrides(t *testing.T) {
+	w := begin(t, `
+check web interval=10s fall=1 rise=1
+set www A policy=all check=web answers=192.0.2.1
+start
+`)
+	state, now := w.engine.State(), w.clock()
+	for i := range 1000 {
+		state.Overrides = append(state.Overrides, override.Override{
+			Kind: override.Drain, Target: fmt.Sprintf("198.51.%d.%d", i/256, i%256), By: "ann", Reason: "test", Said: now.Wall, From: now.Wall,
+		})
+	}
+	w.engine.Restore(state, false, false)
+	say := func(target string) error {
+		o := state.Overrides[0]
+		o.Target = target
+		return w.engine.Step(now, engine.Override{Override: o}).Err
+	}
+	if err := say("192.0.2.1"); err == nil || !strings.Contains(err.Error(), "there are 1000 overrides") {
+		t.Errorf("got %v", err)
+	}
+	if effects := w.engine.Step(now, engine.Clear{Target: "198.51.0.0"}); len(effects.Cleared) != 1 {
+		t.Errorf("cleared %v", effects.Cleared)
+	}
+	for range 2 {
+		if err := say("192.0.2.1"); err != nil {
+			t.Error(err)
+		}
 	}
 }

@@ -32,7 +32,11 @@ type skew struct {
 // watchClock sees whether the clock can be right. It runs before an event is
 // looked at.
 func (e *Engine) watchClock() {
+	was := e.skew.early
 	e.skew.early = e.now.Wall.Before(e.config.Built)
+	if was && !e.skew.early {
+		e.timeWords()
+	}
 	e.turnClock()
 }
 
