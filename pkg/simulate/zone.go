@@ -69,6 +69,9 @@ func (z *zone) next(leads bool) *tries {
 
 // serve does what waits for a zone, if its time has come, and tells the engine.
 func (w *world) serve(ctx context.Context, z *zone) (did bool, err error) {
+	if err := ctx.Err(); err != nil {
+		return false, err // and no word about the zone
+	}
 	switch next := z.next(w.leads); {
 	case next == nil || next.at > w.clock.Boot():
 		return false, nil
