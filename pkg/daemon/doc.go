@@ -7,7 +7,10 @@
 // which alone calls the engine. For each event the loop does the engine's
 // duties in their order: the journal, the state, and only then the work for
 // the reconciler. A store that fails is loud and stops no failover; a person's
-// yes that cannot be stored is refused.
+// yes, and an operator's override, that cannot be stored are refused.
+//
+// What comes of an override is foreseen by the engine before it is said, and is
+// its answer. Without a daemon that is an engine that knows what was saved.
 //
 // Where the config has a canary, a part of its own probes that every few seconds,
 // and at once when the engine asks; a round during which this process stood still

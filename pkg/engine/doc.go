@@ -29,6 +29,13 @@
 // Where several things happen at one moment, Note takes each of them and decides
 // nothing, and the Step that follows decides once, knowing them all.
 //
+// Operators' overrides (pkg/override) go before the probes: a pin before what
+// takes out, that before what puts in. They change what an answer counts as, and
+// never what the probes see. They begin and end by the boot clock, are part of
+// the State at any age, and have no effect while what they are about is not in
+// the config, or is something else there. A freeze stops Work, and withdraws at
+// once what is out. Foresee says what one would do, and changes nothing.
+//
 // The engine holds no clock, socket, log, lock or goroutine. Each event brings
 // its boot time and its wall time, the first to count waits with, the second
 // to be written down. Step is not safe for concurrent use; pkg/daemon calls it
