@@ -6,7 +6,7 @@ BUILT := $(shell git log -1 --format=%ct 2>/dev/null)
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint v2.15.0
 MODULES := . $(wildcard providers/conformance)
 
-.PHONY: build test lint cover fuzz demo bench clean
+.PHONY: build test lint cover fuzz soak demo bench clean
 
 # bin/sidestep, a static binary that knows its version.
 build:
@@ -33,6 +33,12 @@ cover:
 TIME ?= 1m
 fuzz:
 	@.ci/fuzz $(TIME) $(ONLY)
+
+# The rules that are never broken, on RUNS random configs and timelines each; a
+# run that breaks one is printed, made small, and kept to be repeated.
+RUNS ?= 100000
+soak:
+	go test ./pkg/simulate -run 'NoRule|UnknownMoves|DampingSwallows|OrderOfOne|OverridesEnd|OverridesWin' -rapid.checks=$(RUNS) -timeout 0 -v $(SOAKFLAGS)
 
 demo: build
 	bin/sidestep demo

@@ -37,7 +37,11 @@ type Decision struct {
 // Run plays a timeline to its end. Its error is that of ctx, or names the line of
 // the timeline that asked for what does not exist; what was told before stands.
 func Run(ctx context.Context, options Options) error {
-	w := newWorld(options)
+	return newWorld(options).run(ctx)
+}
+
+func (w *world) run(ctx context.Context) error {
+	options := w.options
 	if err := w.setUp(ctx); err != nil {
 		return err
 	}
