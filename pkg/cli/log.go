@@ -6,6 +6,8 @@ import (
 	"io"
 	"log/slog"
 	"os/signal"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -28,8 +30,25 @@ func (f *logFlags) bind(cmd *cobra.Command) {
 	flags := cmd.PersistentFlags()
 	flags.StringVar(&f.level, "log-level", "", "log lines of this `LEVEL` and above: debug, info, warn, error (default info in run and demo, warn elsewhere)")
 	flags.StringVar(&f.format, "log-format", "auto", "`FORM` of the log: json, console, auto (json in run, unless on a terminal, else console)")
-	complete(cmd, "log-level", func() []string { return []string{"debug", "info", "warn", "error"} })
-	complete(cmd, "log-format", func() []string { return []string{"json", "console", "auto"} })
+	complete(cmd, "log-level", func() []string { return logLevels })
+	complete(cmd, "log-format", func() []string { return logFormats })
+}
+
+var (
+	logLevels  = []string{"debug", "info", "warn", "error"}
+	logFormats = []string{"json", "console", "auto"}
+)
+
+// check sees that the flags can be meant. Every command asks it first, one that
+// logs nothing, too.
+func (f *logFlags) check() error {
+	switch {
+	case f.level != "" && !slices.Contains(logLevels, strings.ToLower(f.level)):
+		return usagef("--log-level %q: expected debug, info, warn or error; try: sidestep --help", f.level)
+	case !slices.Contains(logFormats, f.format):
+		return usagef("--log-format %q: expected json, console or auto; try: sidestep --help", f.format)
+	}
+	return nil
 }
 
 // logLines is how many lines of the log may wait for a reader that stalls, and
@@ -82,19 +101,14 @@ func (a *app) demoLog(script bool) (*slog.Logger, error) {
 // loggerTo makes a log of the level and form that the flags say, or else of those
 // that are given.
 func (a *app) loggerTo(to io.Writer, level zerolog.Level, json bool) (*slog.Logger, error) {
-	if a.log.level != "" {
-		var err error
-		level, err = zerolog.ParseLevel(a.log.level)
-		if err != nil || level < zerolog.DebugLevel || level > zerolog.ErrorLevel {
-			return nil, usagef("--log-level %q: expected debug, info, warn or error; try: sidestep --help", a.log.level)
-		}
+	if err := a.log.check(); err != nil {
+		return nil, err
 	}
-	switch a.log.format {
-	case "json", "console":
+	if a.log.level != "" {
+		level, _ = zerolog.ParseLevel(a.log.level) // it was checked
+	}
+	if a.log.format != "auto" {
 		json = a.log.format == "json"
-	case "auto":
-	default:
-		return nil, usagef("--log-format %q: expected json, console or auto; try: sidestep --help", a.log.format)
 	}
 	if !json {
 		to = zerolog.ConsoleWriter{Out: to, NoColor: !a.screen.colour, TimeFormat: "15:04:05.000"}

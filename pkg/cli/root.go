@@ -52,7 +52,7 @@ network error, 6 frozen, 10 changes are pending (plan --exit-code).`,
 			if err := config.BindFlags(cmd.Flags(), a.environment); err != nil {
 				return &usageError{err}
 			}
-			return nil
+			return a.log.check()
 		},
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
