@@ -15,6 +15,7 @@ import (
 	"sidestep/pkg/engine"
 	"sidestep/pkg/health"
 	"sidestep/pkg/record"
+	"sidestep/pkg/scenario"
 )
 
 // definitions are what a random run is configured with, at the start and by
@@ -36,10 +37,21 @@ config debounce=1s every=0s max_changes=0
 check web interval=5s fall=1 rise=2
 set b A policy=all check=web answers=192.0.2.1,192.0.2.2 on_all_down=open
 set c CNAME policy=priority check=web answers=b.example.net|192.0.2.2,a.example.net|192.0.2.1 failback=manual
+`, `
+config debounce=1s every=0s max_changes=0 max_writes=0/1m
+check web interval=5s fall=1 rise=1
+check two interval=5s fall=2 rise=1
+site dc1 wan=two:192.0.2.1 access=web:192.0.2.3;192.0.2.1/all return=approve/10s
+site dc2 access=web:192.0.2.2 return=fresh:two/5s
+site dc3 zoo=web:192.0.2.3 maintenance=moving
+scenario up dc1 | !dc2.access two
+scenario calm !up !dc3.maintenance | web dc2 | up !dc1.maintenance
+set a A policy=priority check=web answers=192.0.2.1+site:dc1+when:up,192.0.2.2+site:dc2,192.0.2.3+standby hold=3s
+set b A policy=all answers=192.0.2.1+when:up,192.0.2.2+site:dc2+when:calm,192.0.2.3+site:dc3
 `}
 
 func define(w *world, i int) error {
-	w.config.Sets = nil
+	w.config.Sets, w.config.Sites, w.config.Scenarios = nil, nil, nil
 	for line := range strings.Lines(strings.TrimSpace(definitions[i])) {
 		if err := w.do(strings.TrimSpace(line)); err != nil {
 			return err
@@ -78,7 +90,7 @@ func drawCommand(t *rapid.T) string {
 	case 11:
 		return "look"
 	case 12:
-		return "approve " + rapid.SampledFrom([]string{"all", "a.example.com", "b.example.com", "c.example.com", "192.0.2.1", "a.example.net",
+		return "approve " + rapid.SampledFrom([]string{"all", "a.example.com", "b.example.com", "c.example.com", "192.0.2.1", "a.example.net", "dc1", "dc2",
 			"example.com plan=shown", "example.com plan=stale", "nobody"}).Draw(t, "approved")
 	case 13:
 		return "restart downtime=" + rapid.SampledFrom([]string{"1s", "1m", "1h"}).Draw(t, "downtime") + rapid.SampledFrom([]string{"", "", " lost"}).Draw(t, "lost")
@@ -96,7 +108,7 @@ func drawCommand(t *rapid.T) string {
 // overridden is what overrides of a random run are about; not all of it is in
 // every definition.
 var overridden = []string{"all", "example.com", "a.example.com", "b.example.com", "c.example.com", "192.0.2.1", "192.0.2.2", "192.0.2.3",
-	"web@192.0.2.1", "two@192.0.2.1", "a.example.net"}
+	"web@192.0.2.1", "two@192.0.2.1", "a.example.net", "dc1", "up"}
 
 func drawOverride(t *rapid.T) string {
 	kind := rapid.SampledFrom([]string{"drain", "force-down", "force-up", "freeze", "pin"}).Draw(t, "kind")
@@ -184,9 +196,13 @@ func TestNoWorkBeforeReady(t *testing.T) {
 				clear(begun)
 				clear(ready)
 			}
-			verdicts := map[string]health.Verdict{}
-			for _, target := range w.engine.View(w.clock()).Targets {
+			verdicts, known := map[string]health.Verdict{}, map[string]bool{}
+			v := w.engine.View(w.clock())
+			for _, target := range v.Targets {
 				verdicts[target.Target.ID()] = target.Verdict
+			}
+			for _, s := range v.Scenarios {
+				known[s.Name] = s.Value != scenario.Unknown
 			}
 			there := map[record.Key]bool{}
 			for _, spec := range w.config.Sets {
@@ -196,6 +212,9 @@ func TestNoWorkBeforeReady(t *testing.T) {
 					begun[key] = w.now
 				}
 				judged, patience := true, time.Duration(0)
+				for _, when := range spec.Whens() {
+					judged = judged && known[when]
+				}
 				for _, a := range spec.Answers {
 					for _, name := range spec.Checks {
 						judged = judged && verdicts[name+"@"+a.Probe] != health.Unknown
