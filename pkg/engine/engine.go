@@ -65,8 +65,9 @@ func (e *Engine) policy(t *target) health.Policy {
 type set struct {
 	spec     *steer.Spec
 	zone     *zone
-	targets  [][]*target    // by position of the answer, see steer.Spec.At: all must be up
-	sites    []*site        // by position of the answer; nil where it stands nowhere
+	targets  [][]*target // by position of the answer, see steer.Spec.At: all must be up
+	sites    []*site     // by position of the answer; nil where it stands nowhere
+	moment   moment
 	judged   []steer.Judged // by position of the answer; replaced and never changed, since Work points to it
 	stale    bool           // is in Engine.stale
 	starved  bool           // no answer is usable

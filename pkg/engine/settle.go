@@ -63,21 +63,51 @@ func (e *Engine) sortEarly() {
 func (s *set) beReady() { s.ready, s.zone.turned = true, true }
 
 // judge brings the answers of a record set up to date with their targets. An
-// answer that ceases to be usable takes the approval of a failback with it.
+// answer that ceases to be usable takes the approval of a failback with it. What
+// is undone within one moment has never been, so that the order in which events
+// of a moment are told does not matter.
 func (e *Engine) judge(s *set) {
-	judged := e.judgedNow(s)
+	if m := &s.moment; m.at != e.now.Boot || m.judged == nil {
+		s.moment = moment{at: e.now.Boot, judged: s.judged}
+	}
+	judged, ceased := e.judgedNow(s), false
 	for i := range judged {
-		usable := judged[i].Usable
+		usable, before := judged[i].Usable, s.moment.judged[i]
 		if len(e.orders) > 0 && judged[i].Why != s.judged[i].Why {
 			s.zone.turned = true // what the probes say beside an override is shown
 		}
-		if before := s.judged[i].Usable; before != usable {
+		ceased = ceased || before.Usable == steer.Yes && usable != steer.Yes
+		if usable == s.judged[i].Usable {
+			continue
+		}
+		s.zone.turned = true
+		if usable == before.Usable {
+			judged[i].Since = before.Since
+		} else {
 			judged[i].Since = s.since(i, usable, e.now.Boot)
-			s.failback = s.failback && before != steer.Yes
-			s.zone.turned = true
 		}
 	}
 	s.judged = judged
+	s.moment.approval(&s.failback, ceased)
+}
+
+// moment is how a record set was judged before the present moment, and whether
+// that took the approval of its failback.
+type moment struct {
+	at     time.Duration
+	judged []steer.Judged
+	took   bool
+}
+
+// approval takes the approval of a failback when an answer has ceased to be
+// usable, and gives it back when that was undone within the moment.
+func (m *moment) approval(failback *bool, ceased bool) {
+	switch {
+	case ceased && *failback:
+		*failback, m.took = false, true
+	case !ceased && m.took:
+		*failback, m.took = true, false
+	}
 }
 
 // judgedNow is what is known of the answers of a record set now. What has changed

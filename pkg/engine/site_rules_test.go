@@ -180,7 +180,7 @@ func TestTheOrderOfAMomentDoesNotMatter(t *testing.T) {
 			moments = append(moments, results)
 		}
 		play := func(order func([]string) []string) string {
-			commands := []string{"define 3", "look"}
+			commands := []string{"define 3", "look", "advance 1m"} // all are ready
 			for _, results := range moments {
 				commands = append(append(commands, order(results)...), "advance 5s")
 			}
