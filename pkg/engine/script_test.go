@@ -98,6 +98,15 @@ func TestCase25OneFailureTurnsNothing(t *testing.T) { playScript(t, "testdata/ca
 func TestCase29StaleStateIsNoGroundForAWrite(t *testing.T) {
 	playScript(t, "testdata/case_29_stale_state.txt")
 }
+func TestCase24TheOutageOfASiteOutlivesARestart(t *testing.T) {
+	playScript(t, "testdata/site_return.txt")
+}
+func TestCase29ASiteThatWaitedStillDoes(t *testing.T) {
+	playScript(t, "testdata/case_29_site_return.txt")
+}
+func TestCase88ADrainedSiteStaysOut(t *testing.T) {
+	playScript(t, "testdata/case_88_site_drain.txt")
+}
 func TestCase41SpellingsAreNoChange(t *testing.T) { playScript(t, "testdata/case_41_spellings.txt") }
 func TestCase58EditsByHandBetweenPlanAndWrite(t *testing.T) {
 	playScript(t, "testdata/case_58_edited_by_hand.txt")
