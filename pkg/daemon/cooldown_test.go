@@ -152,11 +152,12 @@ func TestNothingUsableAndDisabled(t *testing.T) {
 		if c := d.target(a); c.Cooldown.State != "disabled" || c.Verdict != "down" {
 			t.Errorf("its cause disables: %+v", c)
 		}
-		w.site.heal(a)
 		before = len(w.site.failures(a))
 		time.Sleep(10 * time.Minute)
-		if c := d.target(a); c.Cooldown.State != "disabled" || c.Verdict != "down" || c.Passes != 0 {
-			t.Errorf("left alone for good: %+v", c)
+		w.site.heal(a)
+		time.Sleep(10 * time.Minute)
+		if c := d.target(a); c.Cooldown.State != "disabled" || c.Verdict != "down" || c.Passes != 0 || len(w.site.failures(a)) != before {
+			t.Errorf("left alone for good, and probed %d times: %+v", len(w.site.failures(a))-before, c)
 		}
 		if _, err := d.Approve(t.Context(), control.ApproveRequest{Target: a}, "ann"); err != nil {
 			t.Fatal(err)

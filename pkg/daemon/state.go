@@ -247,7 +247,7 @@ func (d *Daemon) logEntry(e engine.Entry) {
 	case e.Kind == "verdict":
 		message = "verdict"
 		about = []any{"target", e.Target, "from", string(e.From), "to", string(e.To), "phase", string(e.Phase), "cause", string(e.Cause)}
-	case e.Guard == plan.GuardCanary || e.Guard == plan.GuardClock:
+	case e.Guard == plan.GuardCanary || e.Guard == plan.GuardClock || e.Guard == plan.GuardMass:
 		level, message, about = slog.LevelWarn, "this node", []any{"guard", e.Guard}
 	case e.Kind == "guard":
 		level, message, about = slog.LevelWarn, "stopped by a guard", []any{"target", e.Target, "guard", e.Guard}

@@ -88,6 +88,18 @@ func replay(t *testing.T, script string) string {
 // their own, so that each is found by it.
 
 func TestCase21ABlindNodeWritesNothing(t *testing.T) { playScript(t, "testdata/case_21_blind.txt") }
+
+// With pauses and guard mass the name is no less safe.
+func TestCase22AllDownWithPausesAndGuardMass(t *testing.T) {
+	playScript(t, "testdata/case_22_cooldown.txt")
+}
+
+func TestCase25RowsCountAcrossPauses(t *testing.T) { playScript(t, "testdata/cooldown.txt") }
+
+func TestCase24PausesGoOnAfterARestart(t *testing.T) {
+	playScript(t, "testdata/case_24_cooldown.txt")
+}
+
 func TestCase22AllDownKeepsTheLastAnswer(t *testing.T) {
 	playScript(t, "testdata/case_22_all_down.txt")
 }

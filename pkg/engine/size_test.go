@@ -11,3 +11,13 @@ func TestTallyIsSmall(t *testing.T) {
 		t.Errorf("a tally takes %d bytes, at most 64 are meant", size)
 	}
 }
+
+// What is seldom needed of a target stands behind a pointer that is nil for most.
+func TestTargetIsSmall(t *testing.T) {
+	if size := unsafe.Sizeof(target{}); size > 352 {
+		t.Errorf("a target takes %d bytes, at most 352 are meant", size)
+	}
+	if size := unsafe.Sizeof(cooldown{}); size > 48 {
+		t.Errorf("the pauses of a target take %d bytes, at most 48 are meant", size)
+	}
+}
