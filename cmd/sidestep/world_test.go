@@ -296,14 +296,15 @@ func (w *world) wait(what string, happened func() bool) {
 // live is what the name server answers for www.
 func (w *world) live() []string { return w.ask("www.example.com.", record.A) }
 
-func (w *world) ask(name record.Name, kind record.Type) []string {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
-	answer, err := observe.Ask(ctx, w.server.Addr, name, kind)
-	if err != nil {
-		return []string{"error: " + err.Error()}
-	}
-	return answer.Values
+// ask asks the name server, again if need be: it is there.
+func (w *world) ask(name record.Name, kind record.Type) (values []string) {
+	w.t.Helper()
+	w.wait(fmt.Sprintf("the name server to answer for %s %s", name, kind), func() bool {
+		answer, err := observe.Ask(context.Background(), w.server.Addr, name, kind) // ends by itself
+		values = answer.Values
+		return err == nil
+	})
+	return values
 }
 
 // parked lists the paused copies under www.

@@ -36,10 +36,11 @@ func named(s *resolvetest.Server, steered ...string) *Prober {
 	})
 }
 
-// listening is a port that takes connections at some addresses of loopback.
+// listening is a port that takes connections at some addresses of 127.0.0.1 to
+// 127.0.0.4, and refuses them at the others.
 func listening(t *testing.T, addresses ...string) uint16 {
 	t.Helper()
-	port := reserve(t, addresses...)
+	port := reserve(t, "127.0.0.1", "127.0.0.2", "127.0.0.3", "127.0.0.4")
 	for _, address := range addresses {
 		serve(t, netip.AddrPortFrom(netip.MustParseAddr(address), port).String(), func(net.Conn) {})
 	}

@@ -208,7 +208,7 @@ func TestErrorsOfARouter(t *testing.T) {
 // sleeper starts a process in a namespace of its own, and tells how to end it.
 func sleeper(t *testing.T) (pid int, end func(), err error) {
 	t.Helper()
-	process, err := os.StartProcess("/bin/sleep", []string{"sleep", "60"}, &os.ProcAttr{
+	process, err := os.StartProcess("/bin/sleep", []string{"sleep", "3600"}, &os.ProcAttr{
 		Sys: &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET, Pdeathsig: syscall.SIGKILL},
 	})
 	if err != nil {
