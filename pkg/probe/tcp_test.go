@@ -127,12 +127,15 @@ func TestTCPByteByByteIsNotDear(t *testing.T) {
 	}
 	a := attempt{ctx: context.Background(), shared: made}
 	start := time.Now()
+	made.tcp.Expect.Match([]byte(strings.Repeat("x", check.ExpectLimit)))
+	limit := max(patience, 200*time.Since(start)) // about ten such looks are allowed, and there would be tens of thousands
+	start = time.Now()
 	f := a.await(&steps{check.ExpectLimit})
 	if f == nil || f.cause != check.CauseTooLarge {
 		t.Errorf("got %+v, want too-large", f)
 	}
-	if took := time.Since(start); took > patience {
-		t.Errorf("looking at %d bytes took %s", check.ExpectLimit, took)
+	if took := time.Since(start); took > limit {
+		t.Errorf("looking at %d bytes took %s, more than %s", check.ExpectLimit, took, limit)
 	}
 }
 
