@@ -127,8 +127,9 @@ var shapes = map[string]shape{
 				"replaces": empty{text{}}, "reason": text{}, "error": empty{text{}}, "evidence": list{eventShape},
 			}},
 		}},
-		"others":  object{"pass": number{}, "fail": number{}, "unknown": number{}},
-		"journal": object{"since": moment{}, "error": empty{text{}}},
+		"overrides": texts{},
+		"others":    object{"pass": number{}, "fail": number{}, "unknown": number{}},
+		"journal":   object{"since": moment{}, "error": empty{text{}}},
 	},
 	"check": object{"results": list{object{
 		"target": text{}, "check": text{}, "address": text{}, "source": empty{text{}}, "asserted": text{},

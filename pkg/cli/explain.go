@@ -49,6 +49,7 @@ With --json, names that stay (times in RFC 3339, null for none):
           failures: [{phase, cause, times}], faults: [{detail, times}]}
     writes, newest first: as in status, and variant, replaces, reason,
       evidence: [{at, kind, target, from, to, phase, cause, guard, by, detail}]
+  overrides: as in status, those that bear on the name
   others: {pass, fail, unknown}: the last results of this node's other targets
   journal: {since, error}: how far back it was read, or why it could not be
 

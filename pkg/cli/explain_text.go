@@ -27,6 +27,9 @@ func (a *app) printExplanation(e control.Explanation) {
 	for _, n := range e.Notices {
 		x.line("notice: %s", strings.ReplaceAll(n, "\n", "\n  "))
 	}
+	for _, o := range e.Overrides {
+		x.line("override: %s, by %s, %s", overrideWords(o, e.At), o.By, overrideState(o))
+	}
 	for _, r := range e.Records {
 		x.record(r)
 	}

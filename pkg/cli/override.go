@@ -116,7 +116,7 @@ under its lock, and holds from the next run or reconcile.
 
 func (f *overrideFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.hold, "for", "", "end after this `DURATION` (30m, 4h, 2d), or forever")
-	cmd.Flags().StringVar(&f.reason, "reason", "", "say why, for those who see it later: `TEXT`")
+	cmd.Flags().StringVar(&f.reason, "reason", "", "why, as a `TEXT` for those who find it later")
 	cmd.Flags().StringVar(&f.at, "at", "", "begin at this `TIME` instead of now")
 	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "say what would happen, and keep nothing")
 	complete(cmd, "for", func() []string { return []string{"30m", "2h", "1d", "forever"} })

@@ -21,11 +21,7 @@ func (a *app) printOverruled(o control.Overruled) error {
 	}
 	now := time.Now()
 	a.printWord(o, now)
-	for _, r := range o.Records {
-		for _, line := range foreseenLines(r, o, now) {
-			fmt.Fprintf(a.io.Out, "%s %s: %s\n", record.Name(r.Name).Shown(), r.Type, line)
-		}
-	}
+	a.printForeseen(o, now)
 	switch {
 	case o.DryRun:
 		fmt.Fprintln(a.io.Out, "nothing was kept (--dry-run)")
@@ -33,6 +29,33 @@ func (a *app) printOverruled(o control.Overruled) error {
 		fmt.Fprintln(a.io.Out, "no daemon runs here; to write it now: sidestep reconcile")
 	}
 	return nil
+}
+
+// printForeseen says what becomes of each record set. Of many that stay as they
+// are, or of which that is not known, it says only how many.
+func (a *app) printForeseen(o control.Overruled, now time.Time) {
+	const most = 5
+	alike := map[string]int{}
+	for _, r := range o.Records {
+		why := ""
+		switch {
+		case !r.Known:
+			why = "of which it is not known"
+		case moves(r) == "" && len(r.Stays) == 0:
+			why = "that stay as they are"
+		}
+		if alike[why]++; why != "" && alike[why] > most {
+			continue
+		}
+		for _, line := range foreseenLines(r, o, now) {
+			fmt.Fprintf(a.io.Out, "%s %s: %s\n", record.Name(r.Name).Shown(), r.Type, line)
+		}
+	}
+	for _, why := range []string{"of which it is not known", "that stay as they are"} {
+		if more := alike[why] - most; more > 0 {
+			fmt.Fprintf(a.io.Out, "and %s more %s\n", plural(more, "record set", "record sets"), why)
+		}
+	}
 }
 
 func (a *app) printWord(o control.Overruled, now time.Time) {
@@ -149,19 +172,22 @@ func (a *app) printOverrides(o control.Overrides, now time.Time) {
 	a.table(overrideRows(o.Overrides, now))
 }
 
+func overrideState(o control.Override) string {
+	if o.Detail != "" {
+		return o.State + ": " + o.Detail
+	}
+	return o.State
+}
+
 func overrideRows(overrides []control.Override, now time.Time) [][]string {
 	rows := [][]string{{"OVERRIDE", "TARGET", "VALUE", "STATE", "BY", "FROM", "UNTIL", "REASON"}}
 	for _, o := range overrides {
-		state := o.State
-		if o.Detail != "" {
-			state += ": " + o.Detail
-		}
 		until := "forever"
 		if o.Until != nil {
 			until = timeWords(*o.Until, now)
 		}
 		rows = append(rows, []string{
-			o.Kind, strings.TrimSuffix(o.Target, "."), o.Value, state, o.By, timeWords(o.From, now), until, o.Reason,
+			o.Kind, strings.TrimSuffix(o.Target, "."), o.Value, overrideState(o), o.By, timeWords(o.From, now), until, o.Reason,
 		})
 	}
 	return rows

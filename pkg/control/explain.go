@@ -21,8 +21,10 @@ type Explanation struct {
 	Leader  Leader            `json:"leader"`
 	Notices []string          `json:"notices"`
 	Records []ExplainedRecord `json:"records"`
-	Others  Outcomes          `json:"others"` // the last results of the node's other targets
-	Journal Journal           `json:"journal"`
+	// Overrides are those of the records, or of what they rest on.
+	Overrides []Override `json:"overrides"`
+	Others    Outcomes   `json:"others"` // the last results of the node's other targets
+	Journal   Journal    `json:"journal"`
 }
 
 // Journal is what was read of the journal, from which the writes are.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"sidestep/pkg/control"
+	"sidestep/pkg/engine"
 	"sidestep/pkg/health"
 	"sidestep/pkg/plan"
 	"sidestep/pkg/record"
@@ -113,6 +114,21 @@ func (t *trail) watch(when, value string) {
 	}
 }
 
+// overridesOf are the overrides of some record sets, or of what they rest on.
+func overridesOf(view engine.View, records []control.ExplainedRecord) []control.Override {
+	list := []control.Override{}
+	for _, o := range describeOverrides(view) {
+		about := slices.ContainsFunc(records, func(r control.ExplainedRecord) bool { return newTrail(&r).overruledBy(o.Target) })
+		if about {
+			list = append(list, o)
+		}
+	}
+	return list
+}
+
+// overruledBy reports whether an override of a target bears on the record set.
+func (t *trail) overruledBy(target string) bool { return t.names[target] || t.values[target] != nil }
+
 func (t *trail) follow(line journalLine) {
 	switch line.Kind {
 	case "write":
@@ -124,7 +140,7 @@ func (t *trail) follow(line journalLine) {
 			t.record.Verification = &control.Verification{At: line.At, Verified: line.Verified, Detail: line.Detail}
 		}
 	case "override":
-		if t.names[line.Target] || t.values[line.Target] != nil {
+		if t.overruledBy(line.Target) {
 			t.add(line.Event)
 		}
 	default:

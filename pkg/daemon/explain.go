@@ -198,6 +198,7 @@ func (d *Daemon) explain(view engine.View, request control.ExplainRequest) (cont
 		answer.Records = append(answer.Records, d.explainSet(s, view, targets, now))
 	}
 	answer.Others = others(view, sets)
+	answer.Overrides = overridesOf(view, answer.Records)
 	return answer, nil
 }
 

@@ -126,6 +126,9 @@ func (e *Engine) foresight(s *set, after plan.Plan, about []*word) (Foresight, b
 			f.Stays = append(f.Stays, value)
 		}
 	}
+	if frozen := len(about) > 0 && about[0].Kind == override.Freeze; frozen {
+		return f, meant && len(is.Changes) > 0 // the others answer with what they answer with
+	}
 	return f, meant || !slices.Equal(was.Wanted.Live, is.Wanted.Live)
 }
 
