@@ -20,8 +20,8 @@ func (a *app) statusCommand() *cobra.Command {
 		Short: "Show what is up, what the names answer with, and who writes",
 		Long: `Show what is up, what the names answer with, and who writes.
 
-It asks the daemon on this machine. NAME shows one name and the targets that it
-rests on.
+It asks the daemon on this machine. NAME shows one name and what it rests on:
+targets, sites with the state of each signal, and scenarios with each term.
 
 Exit codes: 0 the daemon answered, whatever it said, 1 no daemon runs here, or
 another failure, 2 usage or config, or no such NAME.`,
