@@ -169,7 +169,39 @@ func TestNothingUsableAndDisabled(t *testing.T) {
 	})
 }
 
-// Three addresses die together: guard mass keeps them as they are, says so with
+// What a daemon left disabled a command leaves alone as well: it would come back
+// by its first passes, and nobody has said that it may. A person's word reaches it
+// without a daemon, too.
+func TestACommandLeavesAloneWhatIsDisabled(t *testing.T) {
+	bubbled(t, func(t *testing.T) {
+		w := newWorld(t, class)
+		w.config.Checks["web"].Causes = check.Causes{check.CauseRefused: check.CountDisable}
+		d := w.run()
+		time.Sleep(settled)
+		w.site.fail(a)
+		time.Sleep(settled)
+		d.end()
+		w.mustLive(b)
+		w.site.heal(a)
+		before := len(w.site.failures(a))
+		time.Sleep(24 * time.Hour)
+		if _, err := w.reconcile(control.PlanRequest{}); err != nil {
+			t.Fatal(err)
+		}
+		w.mustLive(b)
+		one, progress, _ := w.once(true)
+		if _, err := one.ApproveOnce(t.Context(), control.ApproveRequest{Target: a}, "ann", progress); err != nil {
+			t.Fatal(err)
+		}
+		d = w.run()
+		time.Sleep(settled)
+		if c := d.target(a); c.Cooldown.State != "eligible" || c.Verdict != "up" || len(w.site.failures(a)) != before {
+			t.Errorf("approved: %+v", c)
+		}
+	})
+}
+
+// Two addresses of two die together: guard mass keeps them as they are, says so with
 // the numbers, and lets them go down once each has failed on. One-shot commands
 // wait for that as well.
 func TestMassIsSuspectedFirst(t *testing.T) {

@@ -155,7 +155,11 @@ func (d *Daemon) rounds(ctx context.Context, zones []record.Name) {
 // shorter than min(interval, 2 s) of any check, and the most rounds.
 func (d *Daemon) roundPlan(zones []record.Name) (jobs []schedule.Job, gap time.Duration, rounds int) {
 	d.ask(func(e *engine.Engine) {
+		disabled := e.Holds() // pauses do not hold a command back
 		for _, t := range e.TargetsIn(zones) {
+			if disabled[t] > 0 {
+				continue
+			}
 			spec := d.config.Checks[t.Check]
 			jobs = append(jobs, schedule.Job{Spec: spec, Target: t})
 			gap = max(gap, min(spec.Interval, pace))

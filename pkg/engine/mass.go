@@ -126,8 +126,8 @@ func (e *Engine) settleMass() {
 }
 
 // tooMany says, with the numbers, that more addresses fail together than may be
-// believed at once; it is empty when they do not. Beside those that went down and
-// those that are suspected count those that are one failure short of it: of
+// believed at once; it is empty when they do not. Beside those that went down, and
+// have not come back, and those that are suspected count those that are one failure short of it: of
 // targets that begin to fail at one moment the first comes to its turn up to an
 // interval before the last.
 func (e *Engine) tooMany() string {
@@ -138,7 +138,7 @@ func (e *Engine) tooMany() string {
 		fell[f.group] = true
 	}
 	for _, t := range e.targets {
-		if group := e.group(t.id.Address); t.failing() || fell[group] {
+		if group := e.group(t.id.Address); t.failing() || fell[group] && t.health.Is() == health.Down {
 			failing[group] = true
 		}
 	}

@@ -152,13 +152,14 @@ func (e *Engine) boot(wall time.Time) time.Duration {
 }
 
 // Restore takes up what an earlier process left: what persons said, overrides
-// among it, and what was published at any age, verdicts and counters, and holds, only if asked to. It
-// is called before the first Step, and again, without verdicts and holds, when
+// among it, what waits for a person, as a disabled target does, and what was
+// published at any age; verdicts and counters, and holds, only if asked to. It is
+// called before the first Step, and again, without verdicts and holds, when
 // this process takes over from another that saved in the meantime.
 func (e *Engine) Restore(state State, verdicts, holds bool) {
 	e.lost = state.Lost
-	if verdicts {
-		for id, old := range state.Targets {
+	for id, old := range state.Targets {
+		if verdicts || old.Disabled {
 			e.restoreTarget(id, old)
 		}
 	}
