@@ -72,7 +72,7 @@ func (x *explainer) record(r control.ExplainedRecord) {
 	if len(r.Foreign) > 0 {
 		live = strings.TrimPrefix(live+", ", ", ") + strings.Join(r.Foreign, ", ") + " (not in the config)"
 	}
-	x.line("\n%s %s %s with %s", r.Name, r.Type, answers, orElse(live, "nothing"))
+	x.line("\n%s %s %s with %s", r.Name, typeWords(r.Type, r.Variant), answers, orElse(live, "nothing"))
 	x.line("  because %s", r.Reason)
 	for _, fault := range x.doubts(r) {
 		x.line("  LOOK HERE FIRST: %s", fault)
@@ -116,7 +116,7 @@ func (x *explainer) answer(a control.ExplainedAnswer, r control.ExplainedRecord)
 	if state == "unknown" {
 		state = "not live"
 	}
-	x.line("\n  %s  %s: %s", a.Value, state, a.Reason)
+	x.line("\n  %s%s  %s: %s", a.Value, roleWords(a.Answer), state, a.Reason)
 	x.around(a, r)
 	for _, t := range a.Targets {
 		x.target(t)

@@ -48,7 +48,7 @@ func (a *app) printForeseen(o control.Overruled, now time.Time) {
 			continue
 		}
 		for _, line := range foreseenLines(r, o, now) {
-			fmt.Fprintf(a.io.Out, "%s %s: %s\n", record.Name(r.Name).Shown(), r.Type, line)
+			fmt.Fprintf(a.io.Out, "%s %s: %s\n", record.Name(r.Name).Shown(), typeWords(r.Type, r.Variant), line)
 		}
 	}
 	for _, why := range []string{"of which it is not known", "that stay as they are"} {

@@ -167,10 +167,10 @@ func writeWords(z control.Zone) string {
 
 func (a *app) printRecords(records []control.Record) {
 	for _, r := range records {
-		fmt.Fprintf(a.io.Out, "\n%s %s  %s\n", record.Name(r.Name).Shown(), r.Type, r.Reason)
+		fmt.Fprintf(a.io.Out, "\n%s %s  %s\n", record.Name(r.Name).Shown(), typeWords(r.Type, r.Variant), r.Reason)
 		rows := [][]string{}
 		for _, answer := range r.Answers {
-			rows = append(rows, []string{"  " + answer.Value, answer.State, answer.Verdict, answer.Reason})
+			rows = append(rows, []string{"  " + answer.Value + roleWords(answer), answer.State, answer.Verdict, answer.Reason})
 		}
 		a.table(rows)
 		for _, c := range r.Pending {
@@ -189,6 +189,33 @@ func (a *app) printRecords(records []control.Record) {
 			fmt.Fprintf(a.io.Out, "  blocked by guard %s: %s\n", b.Guard, b.Detail)
 		}
 	}
+}
+
+// typeWords is a type with the variant of a record set, where it is one.
+func typeWords(kind, variant string) string {
+	if variant == "" {
+		return kind
+	}
+	return kind + " [" + variant + "]"
+}
+
+// roleWords is an answer's part in its record set, in brackets; empty where all
+// answers are alike.
+func roleWords(a control.Answer) string {
+	var words []string
+	if a.Rank > 0 {
+		words = append(words, fmt.Sprintf("#%d", a.Rank))
+	}
+	if a.Mode != "" {
+		words = append(words, a.Mode)
+	}
+	if a.Weight != nil {
+		words = append(words, fmt.Sprintf("weight %d", *a.Weight))
+	}
+	if len(words) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(words, ", ") + ")"
 }
 
 func (a *app) printTargets(targets []control.Target, now time.Time) {
@@ -234,7 +261,7 @@ func (a *app) printWrites(writes []control.Write, now time.Time) {
 		if w.Error != "" {
 			outcome = w.Error
 		}
-		rows = append(rows, []string{since(now, w.At) + " ago", w.Name + " " + w.Type, w.Action, w.Value, outcome})
+		rows = append(rows, []string{since(now, w.At) + " ago", w.Name + " " + typeWords(w.Type, w.Variant), w.Action, w.Value, outcome})
 	}
 	fmt.Fprintln(a.io.Out)
 	a.table(rows)

@@ -59,7 +59,6 @@ type ExplainedRecord struct {
 type ExplainedAnswer struct {
 	Answer
 	When    string            `json:"when"` // the scenario that has to hold; empty for none
-	Mode    string            `json:"mode"` // standby, backup, dr; empty for an ordinary answer
 	Targets []ExplainedTarget `json:"targets"`
 }
 
@@ -108,7 +107,6 @@ type OwnFault struct {
 // ExplainedWrite is one write and the events that led to it.
 type ExplainedWrite struct {
 	Write
-	Variant  string  `json:"variant"`
 	Replaces string  `json:"replaces"` // the value that was swapped out
 	Reason   string  `json:"reason"`
 	Evidence []Event `json:"evidence"` // oldest first

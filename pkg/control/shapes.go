@@ -44,6 +44,7 @@ type Change struct {
 	Variant string `json:"variant"`
 	Value   string `json:"value"`
 	From    string `json:"from,omitempty"`
+	Weight  *int   `json:"weight,omitempty"` // of create and weight, where the policy goes by weights
 	Reason  string `json:"reason"`
 	Guard   string `json:"guard,omitempty"` // the guard that stops it
 }
@@ -128,7 +129,7 @@ type Record struct {
 	Wanted  []string       `json:"wanted"`
 	Held    []string       `json:"held"`
 	Foreign []string       `json:"foreign"`
-	Weights map[string]int `json:"weights"`
+	Weights map[string]int `json:"weights"` // of the live values, as the provider has them; empty unless the policy is weighted
 	Reason  string         `json:"reason"`
 	Blocked []Blocked      `json:"blocked"`
 	Pending []Change       `json:"pending"` // what would be written now
@@ -144,7 +145,10 @@ type Answer struct {
 	Verdict  string `json:"verdict"`
 	Usable   bool   `json:"usable"`
 	Override string `json:"override"`
-	Reason   string `json:"reason"`
+	Mode     string `json:"mode"`   // standby, backup, dr; empty for an ordinary answer
+	Rank     int    `json:"rank"`   // from 1 on, by the policy priority, among the answers or among those of dr; else 0
+	Weight   *int   `json:"weight"` // what the config says; null unless the policy is weighted
+	Reason   string `json:"reason"` // what is known of it, and why that does not settle what becomes of it
 }
 
 // Target is one thing probed by one check.
@@ -231,13 +235,14 @@ type Override struct {
 
 // Write is one call to a provider.
 type Write struct {
-	At     time.Time `json:"at"`
-	Zone   string    `json:"zone"`
-	Name   string    `json:"name"`
-	Type   string    `json:"type"`
-	Value  string    `json:"value"`
-	Action string    `json:"action"`
-	Error  string    `json:"error"`
+	At      time.Time `json:"at"`
+	Zone    string    `json:"zone"`
+	Name    string    `json:"name"`
+	Type    string    `json:"type"`
+	Variant string    `json:"variant"`
+	Value   string    `json:"value"`
+	Action  string    `json:"action"`
+	Error   string    `json:"error"`
 }
 
 // ConfigInfo says which config the daemon runs on.

@@ -189,10 +189,10 @@ func (t *trail) wrote(line journalLine) {
 	})
 	write := control.ExplainedWrite{
 		Write: control.Write{
-			At: line.At, Zone: line.Zone, Name: line.Name, Type: line.Type,
+			At: line.At, Zone: line.Zone, Name: line.Name, Type: line.Type, Variant: line.Variant,
 			Value: line.Value, Action: line.Action, Error: line.Error,
 		},
-		Variant: line.Variant, Replaces: line.Replaces, Reason: line.Reason,
+		Replaces: line.Replaces, Reason: line.Reason,
 		Evidence: append([]control.Event{}, evidence[max(0, len(evidence)-keptEvidence):]...),
 	}
 	t.record.Writes = slices.Insert(t.record.Writes, 0, write)

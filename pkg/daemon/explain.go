@@ -165,6 +165,7 @@ func onlySaved(r *control.ExplainedRecord, state engine.State) {
 	if !known {
 		r.Reason = "what it answered with was not saved"
 	}
+	r.Weights = map[string]int{} // not saved
 	r.Blocked, r.Pending, r.JudgeUntil, r.HoldEnds = []control.Blocked{}, []control.Change{}, nil, nil
 	for i := range r.Answers {
 		for j := range r.Answers[i].Targets {
@@ -241,13 +242,10 @@ func (d *Daemon) explainSet(s engine.SetView, view engine.View, targets map[stri
 	}
 	for i, a := range r.Record.Answers {
 		spec := s.Spec.At(i)
-		answer := control.ExplainedAnswer{Answer: a, When: spec.When, Mode: string(spec.Mode), Targets: []control.ExplainedTarget{}}
+		answer := control.ExplainedAnswer{Answer: a, When: spec.When, Targets: []control.ExplainedTarget{}}
 		for _, name := range s.Spec.Checks {
 			target := check.Target{Check: name, Address: spec.Probe}
 			answer.Targets = append(answer.Targets, explainTarget(targets[target.ID()], d.config.Checks[name]))
-		}
-		if s.Listed && s.Ready {
-			answer.Reason = s.Plan.Wanted.Why(a.Value) // also why that does not settle it
 		}
 		r.Answers = append(r.Answers, answer)
 	}

@@ -24,6 +24,7 @@ type writeLine struct {
 	Variant string `json:"variant"`
 	Value   string `json:"value"`
 	Action  string `json:"action"`
+	Weight  *int   `json:"weight,omitempty"`
 	From    string `json:"replaces,omitempty"`
 	Reason  string `json:"reason,omitempty"`
 	Error   string `json:"error,omitempty"`
@@ -42,14 +43,14 @@ func (d *Daemon) wrote(w reconcile.Write) {
 	for _, c := range w.Changes {
 		line := writeLine{
 			Zone: string(w.Zone), Name: string(c.Key.Name), Type: string(c.Key.Type), Variant: c.Key.Variant, Value: c.Value,
-			Action: string(c.Action), From: c.From, Reason: c.Reason, at: d.clock.Wall(),
+			Action: string(c.Action), Weight: weightOf(c), From: c.From, Reason: c.Reason, at: d.clock.Wall(),
 		}
 		if w.Err != nil {
 			line.Error = w.Err.Error()
 		}
 		news := d.troubles.note("write the answer", w.Err, "set", c.Key.String(), "action", string(c.Action), "value", c.Value)
 		if w.Err == nil {
-			d.log.Info("write", "zone", line.Zone, "name", line.Name, "type", line.Type, "action", line.Action, "value", line.Value, "reason", line.Reason)
+			d.log.Info("write", "zone", line.Zone, "name", line.Name, "type", line.Type, "variant", line.Variant, "action", line.Action, "value", line.Value, "reason", line.Reason)
 		}
 		if w.Err == nil || news || provider.ClassOf(w.Err) == provider.Ambiguous {
 			d.journal("write", line)
@@ -185,12 +186,20 @@ func zonePlan(r reconcile.Report, wrote bool) control.ZonePlan {
 	return z
 }
 
+// weightOf is the weight that a change gives; nil where it gives none.
+func weightOf(c plan.Change) *int {
+	if c.Action != record.SetWeight && c.Weight == 0 {
+		return nil
+	}
+	return &c.Weight
+}
+
 func changes(list []plan.Change) []control.Change {
 	out := []control.Change{}
 	for _, c := range list {
 		out = append(out, control.Change{
 			Action: string(c.Action), Name: string(c.Key.Name), Type: string(c.Key.Type), Variant: c.Key.Variant,
-			Value: c.Value, From: c.From, Reason: c.Reason, Guard: c.Guard,
+			Value: c.Value, From: c.From, Weight: weightOf(c), Reason: c.Reason, Guard: c.Guard,
 		})
 	}
 	return out
@@ -219,7 +228,7 @@ func newestFirst(lines []writeLine) []control.Write {
 	out := []control.Write{}
 	for _, l := range slices.Backward(lines) {
 		out = append(out, control.Write{
-			At: l.at, Zone: l.Zone, Name: l.Name, Type: l.Type, Value: l.Value, Action: l.Action, Error: l.Error,
+			At: l.at, Zone: l.Zone, Name: l.Name, Type: l.Type, Variant: l.Variant, Value: l.Value, Action: l.Action, Error: l.Error,
 		})
 	}
 	return out

@@ -234,7 +234,7 @@ func describeSet(s engine.SetView, view engine.View) control.Record {
 	r := control.Record{
 		Name: string(key.Name), Type: string(key.Type), Variant: key.Variant, Policy: string(s.Spec.Policy),
 		Live: []string{}, Paused: []string{}, Wanted: list(s.Plan.Wanted.Live),
-		Held: list(s.Plan.Held), Foreign: list(s.Plan.Foreign), Weights: map[string]int{},
+		Held: list(s.Plan.Held), Foreign: list(s.Plan.Foreign), Weights: s.Spec.Weights(*s.Plan.Seen),
 		Reason: reasonOf(s), Blocked: blockedAt(view, s), Answers: []control.Answer{},
 		Pending: changes(s.Plan.Open()), Waiting: s.Plan.Wanted.Waiting,
 	}
@@ -249,9 +249,32 @@ func describeSet(s engine.SetView, view engine.View) control.Record {
 	for i, judged := range s.Judged {
 		a := describeAnswer(s.Spec.At(i), judged, *s.Plan.Seen)
 		a.Verdict, a.Override = string(s.Seen[i]), string(s.Ruled[i])
+		a.Rank, a.Weight = rankOf(s.Spec, i), configuredWeight(s.Spec, i)
+		if s.Listed && s.Ready {
+			a.Reason = s.Plan.Wanted.Why(a.Value)
+		}
 		r.Answers = append(r.Answers, a)
 	}
 	return r
+}
+
+// rankOf is an answer's place in its chain, from 1 on; 0 where there is none.
+func rankOf(spec *steer.Spec, i int) int {
+	switch {
+	case spec.Policy != steer.Priority:
+		return 0
+	case i >= len(spec.Answers):
+		return i - len(spec.Answers) + 1
+	}
+	return i + 1
+}
+
+func configuredWeight(spec *steer.Spec, i int) *int {
+	if spec.Policy != steer.Weighted {
+		return nil
+	}
+	weight := spec.At(i).Weight
+	return &weight
 }
 
 func reasonOf(s engine.SetView) string {
@@ -278,7 +301,7 @@ func blockedAt(view engine.View, s engine.SetView) []control.Blocked {
 
 func describeAnswer(a steer.Answer, judged steer.Judged, seen record.Set) control.Answer {
 	out := control.Answer{
-		Value: a.Value, Site: a.Site, State: "missing",
+		Value: a.Value, Site: a.Site, State: "missing", Mode: string(a.Mode),
 		Usable: judged.Usable == steer.Yes, Reason: judged.Why,
 	}
 	if at, found := seen.Find(a.Value); found {

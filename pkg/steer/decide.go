@@ -82,12 +82,13 @@ func decide(in Input, seen record.Set, stepOver bool) Wanted {
 }
 
 type decision struct {
-	in      Input
-	places  []place // of the answers, of those for disasters, of the fallback list
-	wanted  Wanted
-	active  tier // from which the set answers
-	unsure  bool // answers for a disaster stay, since it is not known whether it is over
-	waiting bool // an answer of a better tier waits for its failback
+	in       Input
+	places   []place // of the answers, of those for disasters, of the fallback list
+	wanted   Wanted
+	active   tier // from which the set answers
+	doubtful bool // whether it is the best that works is not known
+	unsure   bool // answers for a disaster stay, since it is not known whether it is over
+	waiting  bool // an answer of a better tier waits for its failback
 }
 
 // place is what becomes of one value that the config names. There are very many

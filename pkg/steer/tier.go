@@ -36,7 +36,7 @@ func (d *decision) tiers() bool {
 			usable = d.fill(t)
 		}
 		if usable > 0 || unknown > 0 && !found {
-			d.active, found = t, true
+			d.active, d.doubtful, found = t, doubt, true
 		}
 		if usable > 0 {
 			break

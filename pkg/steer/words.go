@@ -167,24 +167,28 @@ func (d *decision) head(text []byte) []byte {
 		return append(append(append(text, "disaster recovery, since it is not known whether "...), when...), " still holds"...)
 	case d.waiting:
 		return append(append(text, name...), ", until a failback"...)
-	case d.active == reserve && !d.calls():
-		return append(text, "disaster recovery, since no other answer is known to be usable"...)
+	case d.doubtful:
+		return append(append(text, name...), ", since no other answer is known to be usable"...)
 	default:
 		return append(append(text, name...), ", since no other answer is usable"...)
 	}
 }
 
-// body are the numbers: of the answers, or of those for disasters.
+// body are the numbers: by priority of the answers, or of those for disasters;
+// else of the tier.
 func (d *decision) body(text []byte) []byte {
 	first, end := 0, len(d.in.Spec.Answers)
 	if d.active == reserve {
 		first, end = end, d.in.Spec.Len()
 	}
 	places := d.places[first:end]
-	usable, unknown, working := 0, 0, 0
+	all, usable, unknown, working := 0, 0, 0, 0
 	for i := range places {
 		p := &places[i]
-		if p.chosen && p.usable == Yes {
+		if p.tier == d.active {
+			all++
+		}
+		if p.tier == d.active && p.chosen && p.usable == Yes {
 			usable++
 		}
 		if p.chosen && p.unknown() {
@@ -200,7 +204,7 @@ func (d *decision) body(text []byte) []byte {
 		return append(strconv.AppendInt(text, int64(working), 10), " working"...)
 	}
 	text = append(strconv.AppendInt(text, int64(usable), 10), " of "...)
-	text = append(strconv.AppendInt(text, int64(len(places)), 10), " usable"...)
+	text = append(strconv.AppendInt(text, int64(all), 10), " usable"...)
 	if unknown > 0 {
 		text = append(strconv.AppendInt(append(text, ", "...), int64(unknown), 10), " not judged and kept"...)
 	}
