@@ -73,7 +73,7 @@ var shapes = map[string]shape{
 			"state":  word{"leader", "standby", "none", "two-writers"},
 			"holder": text{}, "until": maybe{moment{}},
 		},
-		"frozen": unused{nil, "this version cannot be frozen"},
+		"frozen": maybe{object{"by": text{}, "reason": text{}, "until": maybe{moment{}}}},
 		"zones": list{object{
 			"zone": name{}, "provider": text{}, "pause": word{"native", "rename", "parked"},
 			"atomic": boolean{}, "fenced": boolean{}, "open_calls": number{}, "error": empty{text{}},
@@ -84,7 +84,7 @@ var shapes = map[string]shape{
 			"weights": numbers{}, "reason": text{},
 			"answers": list{object{
 				"value": text{}, "site": unused{"", "this version has no sites"}, "state": word{"live", "paused", "missing"},
-				"verdict": word{"up", "down", "unknown"}, "usable": boolean{}, "override": unused{"", "this version has no overrides"},
+				"verdict": word{"up", "down", "unknown"}, "usable": boolean{}, "override": empty{word{"pin", "drain", "force-down", "force-up"}},
 			}},
 		}},
 		"targets": list{object{
@@ -93,7 +93,7 @@ var shapes = map[string]shape{
 			"cooldown": object{"state": word{"eligible", "cooling", "probing", "disabled"}, "until": maybe{moment{}}, "attempts": number{}},
 		}},
 		"sites":     unused{[]any{}, "this version has no sites"},
-		"overrides": unused{[]any{}, "this version has no overrides"},
+		"overrides": texts{},
 		"writes":    list{object{"at": moment{}, "zone": name{}, "name": name{}, "type": text{}, "value": text{}, "action": text{}, "error": empty{text{}}}},
 		"config":    object{"file": text{}, "loaded": moment{}, "error": empty{text{}}},
 	},
@@ -110,7 +110,7 @@ var shapes = map[string]shape{
 			"verification": maybe{object{"at": moment{}, "verified": boolean{}, "detail": empty{text{}}}},
 			"answers": list{object{
 				"value": text{}, "site": unused{"", "this version has no sites"}, "state": word{"live", "paused", "missing", "unknown"},
-				"verdict": word{"up", "down", "unknown"}, "usable": boolean{}, "override": unused{"", "this version has no overrides"}, "reason": text{},
+				"verdict": word{"up", "down", "unknown"}, "usable": boolean{}, "override": empty{word{"pin", "drain", "force-down", "force-up"}}, "reason": text{},
 				"targets": list{object{
 					"id": text{}, "check": text{}, "address": text{}, "verdict": word{"up", "down", "unknown"}, "judged": word{"up", "down", "unknown"},
 					"phase": empty{text{}}, "cause": empty{text{}}, "since": moment{}, "passes": number{}, "fails": number{}, "unknowns": number{},

@@ -313,7 +313,11 @@ func (e *Engine) ruling(s *set, i int) override.Kind {
 	if w := e.pinOf(s); w != nil {
 		return w.Kind
 	}
-	if w := e.rule(s, i); w != nil {
+	w := e.rule(s, i)
+	switch {
+	case e.maintained(s, i) != "" && (w == nil || !w.Kind.Out()):
+		return ""
+	case w != nil:
 		return w.Kind
 	}
 	for _, t := range s.targets[i] {
