@@ -55,10 +55,14 @@ func ParseZone(origin record.Name, file, text string) (*Zone, error) {
 	return zone, nil
 }
 
-// NewZone makes a zone from records, which are copied.
+// NewZone makes a zone from records, which are copied: to find out how one is sent
+// writes into its header, and others may read it meanwhile.
 func NewZone(origin record.Name, rrs []dns.RR) (*Zone, error) {
 	entries := make([]entry, 0, len(rrs))
 	for _, rr := range rrs {
+		if rr != nil {
+			rr = dns.Copy(rr)
+		}
 		entries = append(entries, entry{rr: rr})
 	}
 	zone, err := build(origin, entries)

@@ -116,6 +116,28 @@ func TestNewZoneRefusesNil(t *testing.T) {
 	}
 }
 
+// The records that a zone is made of stay as they are: somebody else may read
+// them at this moment.
+func TestNewZoneLeavesTheRecordsAlone(t *testing.T) {
+	var rrs []dns.RR
+	for _, text := range []string{"example.com. 60 IN SOA ns.example.com. h.example.com. 1 2 3 4 5", "example.com. 60 IN NS ns.example.net.", "www.example.com. 60 IN A 192.0.2.1"} {
+		rr, err := dns.NewRR(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rr.Header().Rdlength = 999
+		rrs = append(rrs, rr)
+	}
+	if _, err := NewZone("example.com.", rrs); err != nil {
+		t.Fatal(err)
+	}
+	for _, rr := range rrs {
+		if rr.Header().Rdlength != 999 {
+			t.Errorf("%s was written into", rr)
+		}
+	}
+}
+
 func TestEscapesAreOneName(t *testing.T) {
 	z := parse(t, head+`\119ww 60 IN A 192.0.2.1`+"\n")
 	if f := z.lookup("www.example.com.", dns.TypeA); len(f.answer) != 1 {
