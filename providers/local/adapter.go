@@ -31,6 +31,7 @@ type Adapter struct {
 	log    *slog.Logger
 	now    func() time.Time
 
+	recall  recall
 	showing sync.Mutex // held from reading the file to serving it, and taken before mu
 
 	mu     sync.Mutex        // guards what follows
@@ -193,10 +194,14 @@ func (a *Adapter) load(ctx context.Context) (*document, source, error) {
 }
 
 func (a *Adapter) parse(src source) (*document, error) {
+	if doc := a.recall.find(src.text); doc != nil {
+		return doc, nil
+	}
 	doc, err := parse(a.zone, src.text)
 	if err != nil {
 		return nil, failf(provider.Permanent, "%w", err)
 	}
+	a.recall.read(doc)
 	return doc, nil
 }
 
@@ -231,32 +236,35 @@ func (a *Adapter) editLocked(ctx context.Context, change func(*document) (*draft
 	if err != nil || draft == nil {
 		return err
 	}
-	next, text, err := a.finish(draft, doc.serial())
+	next, zone, err := a.finish(draft, doc.serial())
 	if err != nil {
 		return err
 	}
-	id, err := replaceFile(ctx, held, src, text)
+	id, err := replaceFile(ctx, held, src, next.text)
 	if err == nil {
-		a.wrote(id, next)
+		a.recall.written(next)
+		a.wrote(id, zone)
 	}
 	return err
 }
 
-// finish gives a draft its serial and makes the next file of it.
-func (a *Adapter) finish(d *draft, serial uint32) (*document, string, error) {
+// finish gives a draft its serial and makes the next file of it, and the zone
+// that is served then, nil without an address to listen on.
+func (a *Adapter) finish(d *draft, serial uint32) (*document, *authority.Zone, error) {
 	err := d.setSerial(nextSerial(serial, a.now()))
 	if err != nil {
-		return nil, "", failf(provider.Permanent, "%w", err)
+		return nil, nil, failf(provider.Permanent, "%w", err)
 	}
-	doc, text, err := d.finish()
-	if err == nil && len(text) > maxFile {
+	doc, err := d.finish()
+	if err == nil && len(doc.text) > maxFile {
 		err = fmt.Errorf("the file would be longer than %d octets", maxFile)
 	}
+	var zone *authority.Zone
 	if err == nil && a.listen != "" {
-		_, err = a.zoneOf(doc)
+		zone, err = a.zoneOf(doc)
 	}
 	if err != nil {
-		return nil, "", failf(provider.Permanent, "%w", err)
+		return nil, nil, failf(provider.Permanent, "%w", err)
 	}
-	return doc, text, nil
+	return doc, zone, nil
 }

@@ -59,6 +59,11 @@
 // The data of records is parsed by github.com/miekg/dns, the statement layer is
 // this package's own, because no library at hand keeps the bytes.
 //
+// A write reads the file, and reads back what it is about to write, so it costs as
+// much as the zone is large: some 40 ms of a processor for 4,000 records, and the
+// disk's own time three times over. What was read for a list, or written, is not
+// read again while somebody works with it.
+//
 // The four interfaces of libdns are implemented too, for other programs that
 // share the file; they obey libdns's contract, in which there is neither stamp
 // nor pause, and sidestep's own writes never go through them.

@@ -15,6 +15,7 @@ import (
 // what each of them means. It is never changed; a draft makes the next one.
 type document struct {
 	zone       record.Name
+	text       string // of which the statements are parts
 	statements []statement
 	soa        *dns.SOA
 	eol        string // the file's line end
@@ -35,7 +36,7 @@ func parse(zone record.Name, text string) (*document, error) {
 	if err := fill(statements, zone, plain); err != nil {
 		return nil, err
 	}
-	doc := &document{zone: zone, statements: statements, eol: "\n"}
+	doc := &document{zone: zone, text: text, statements: statements, eol: "\n"}
 	if len(statements) > 0 && statements[0].eol() != "" {
 		doc.eol = statements[0].eol()
 	}

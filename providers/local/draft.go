@@ -115,16 +115,15 @@ func (d *draft) setSerial(serial uint32) error {
 
 // finish writes the draft out and reads it back: what is not read as it was
 // meant is an error, never a file.
-func (d *draft) finish() (*document, string, error) {
+func (d *draft) finish() (*document, error) {
 	if err := d.settle(); err != nil {
-		return nil, "", err
+		return nil, err
 	}
-	text := d.render()
-	doc, err := d.readBack(text)
+	doc, err := d.readBack(d.render())
 	if err != nil {
-		return nil, "", fmt.Errorf("read the edited zone back: %w", err)
+		return nil, fmt.Errorf("read the edited zone back: %w", err)
 	}
-	return doc, text, nil
+	return doc, nil
 }
 
 // readBack reads a text that has to mean what the draft does.

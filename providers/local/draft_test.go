@@ -33,11 +33,11 @@ func edited(t testing.TB, text string, key record.Key, changes ...record.Change)
 			t.Fatalf("%+v: %v", c, err)
 		}
 	}
-	_, out, err := d.finish()
+	next, err := d.finish()
 	if err != nil {
 		t.Fatalf("%+v: %v", changes, err)
 	}
-	return out
+	return next.text
 }
 
 // TestEditText shows what an edit does to the bytes, one habit at a time.

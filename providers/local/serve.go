@@ -99,32 +99,29 @@ func (a *Adapter) show(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return a.publish(src.id, doc)
-}
-
-// wrote serves our own write at once.
-func (a *Adapter) wrote(id identity, doc *document) {
-	a.showing.Lock()
-	defer a.showing.Unlock()
-	if err := a.publish(id, doc); err != nil {
-		a.log.Error("the zone file is written and not served", "zone", string(a.zone), "file", a.path, "error", err)
-	}
-}
-
-// publish hands a document to the server, if there is one. showing is held.
-func (a *Adapter) publish(id identity, doc *document) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.server == nil {
-		return nil
-	}
 	zone, err := a.zoneOf(doc)
 	if err != nil {
 		return err
 	}
-	a.server.SetZone(zone)
-	a.shown = id
+	a.publish(src.id, zone)
 	return nil
+}
+
+// wrote serves our own write at once.
+func (a *Adapter) wrote(id identity, zone *authority.Zone) {
+	a.showing.Lock()
+	defer a.showing.Unlock()
+	a.publish(id, zone)
+}
+
+// publish hands a zone to the server, if there is one. showing is held.
+func (a *Adapter) publish(id identity, zone *authority.Zone) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.server != nil {
+		a.server.SetZone(zone)
+		a.shown = id
+	}
 }
 
 func (a *Adapter) lastShown() identity {
