@@ -53,7 +53,8 @@ func drawTimeline(t *rapid.T, c *config.Config) string {
 	return out.String()
 }
 
-// TestYear: a year is over soon.
+// TestYear: a year is over soon, which on a slow machine is measured by a tenth
+// of one.
 func TestYear(t *testing.T) {
 	c := load(t, withCanary)
 	timeline, err := Parse("t", []byte("1h down 10.0.0.1\n4000h up 10.0.0.1\n5000h provider fail example.com\n5000h down 10.0.0.2\n8000h provider ok example.com\n"), c)
@@ -61,8 +62,13 @@ func TestYear(t *testing.T) {
 		t.Fatal(err)
 	}
 	began, n := time.Now(), 0
+	if err := Run(context.Background(), Options{Config: c, Until: 876 * time.Hour, Decision: func(Decision) {}}); err != nil {
+		t.Fatal(err)
+	}
+	limit := max(time.Minute, 60*time.Since(began))
+	began = time.Now()
 	err = Run(context.Background(), Options{Config: c, Timeline: timeline, Until: 8760 * time.Hour, Decision: func(Decision) { n++ }})
-	if took := time.Since(began); err != nil || n != 3 || took > time.Minute {
+	if took := time.Since(began); err != nil || n != 3 || took > limit {
 		t.Errorf("%d decisions in %s, %v", n, took, err)
 	} else {
 		t.Logf("a year took %s", took)
