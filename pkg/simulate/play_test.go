@@ -281,6 +281,19 @@ var stories = []struct {
 		[]string{"1m21s www live=10.0.0.2 paused=10.0.0.1", "7m11s www live=10.0.0.1,10.0.0.2 paused="},
 	},
 	{
+		"a long pause is over long after the event before it", strings.Replace(withCooldown, "base: 30s, factor: 2, max: 2m", "base: 1h, max: 1h", 1) + "guard: {mass: 0}",
+		`60s down 10.0.0.1      # down at 80s; asked at 1h1m20s, 1h1m30s, 1h1m40s
+		 90s up 10.0.0.1
+		 2h up 10.0.0.2`,
+		[]string{"1m21s www live=10.0.0.2 paused=10.0.0.1", "1h1m41s www live=10.0.0.1,10.0.0.2 paused="},
+	},
+	{
+		"the rhythm of long pauses is kept for hours", withCooldown,
+		`60s down 10.0.0.1      # asked at 110s, 170s, 290s, and every 120s, so at 10850s
+		 3h up 10.0.0.1         # passes at 10850s, 10860s, 10870s`,
+		[]string{"1m21s www live=10.0.0.2 paused=10.0.0.1", "3h1m11s www live=10.0.0.1,10.0.0.2 paused="},
+	},
+	{
 		"where nothing is usable targets are asked at their interval", withCooldown,
 		`60s down 10.0.0.1      # down at 80s, left alone until 110s, then until 170s
 		 110s down 10.0.0.2     # down at 130s: nothing is usable; both are asked at 140s, 150s …

@@ -3,7 +3,6 @@ package simulate
 import (
 	"time"
 
-	"sidestep/pkg/check"
 	"sidestep/pkg/daemon"
 )
 
@@ -55,12 +54,10 @@ func (w *world) leaveOut(event time.Duration) {
 	w.canary.due = max(w.canary.due, slotFrom(w.started, daemon.CanaryEvery, until))
 }
 
-// restless reports whether the results of a target go on to change something: it
-// has not repeated itself often enough, or failed and is left alone for pauses
-// that follow each other.
-func (w *world) restless(t *target) bool {
-	return t.held != 0 || t.times < w.enough(t) || t.spec.Cooldown != nil && t.finds.outcome == check.Fail
-}
+// restless reports whether the results of a target may go on to change something:
+// it is left alone for pauses that follow each other, or has not repeated itself
+// often enough.
+func (w *world) restless(t *target) bool { return t.held != 0 || t.times < w.enough(t) }
 
 // wake goes on with all probes at their next time.
 func (w *world) wake(now time.Duration) {
