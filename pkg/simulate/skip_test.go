@@ -46,8 +46,8 @@ func drawTimeline(t *rapid.T, c *config.Config) string {
 	}
 	var out strings.Builder
 	at := 0
-	for range rapid.IntRange(1, 12).Draw(t, "events") {
-		at += rapid.SampledFrom([]int{0, 1, 5, 10, 17, 60, 300, 1000, 5000}).Draw(t, "pause")
+	for range rapid.IntRange(1, 8).Draw(t, "events") {
+		at += rapid.SampledFrom([]int{0, 1, 5, 10, 17, 60, 300, 900, 2000}).Draw(t, "pause")
 		fmt.Fprintf(&out, "%ds %s\n", at, rapid.SampledFrom(events).Draw(t, "event"))
 	}
 	return out.String()
