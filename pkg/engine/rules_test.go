@@ -48,6 +48,15 @@ scenario up dc1 | !dc2.access two
 scenario calm !up !dc3.maintenance | web dc2 | up !dc1.maintenance
 set a A policy=priority check=web answers=192.0.2.1+site:dc1+when:up,192.0.2.2+site:dc2,192.0.2.3+standby hold=3s
 set b A policy=all answers=192.0.2.1+when:up,192.0.2.2+site:dc2+when:calm,192.0.2.3+site:dc3
+`, `
+config debounce=1s every=0s max_changes=0 max_writes=0/1m
+check web interval=5s fall=1 rise=1
+check two interval=5s fall=1 rise=1
+site dc1 wan=two:192.0.2.1
+scenario up !dc1
+set a A policy=priority check=web answers=192.0.2.1,192.0.2.2+backup dr=192.0.2.3 when=up hold=10s
+set b A policy=weighted check=web answers=192.0.2.1+weight:5,192.0.2.2+weight:0 dr=192.0.2.3
+set b A [line] policy=all check=web answers=192.0.2.1+backup,192.0.2.3 fallback=192.0.2.9 on_all_down=fallback
 `}
 
 func define(w *world, i int) error {

@@ -29,12 +29,12 @@ func (d *decision) tiers() bool {
 		if t == spare || !d.asks(t, doubt) {
 			break
 		}
-		unknown, usable := d.chooseIn(t, (*place).unknown), 0
+		unknown := d.chooseIn(t, (*place).unknown)
+		take := d.fill
 		if doubt || d.waiting {
-			usable = d.stay(t)
-		} else {
-			usable = d.fill(t)
+			take = d.stay
 		}
+		usable := take(t)
 		if usable > 0 || unknown > 0 && !found {
 			d.active, d.doubtful, found = t, doubt, true
 		}
