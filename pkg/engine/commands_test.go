@@ -23,6 +23,7 @@ import (
 //	config debounce=1s every=5m max_changes=2 max_writes=6/10m zones=example.com.,example.net.
 //	config canary=dns,page need=1     # canary=none: there is none
 //	config mass=50/3/2m/2             # percent, at_least, within, confirm; mass=none: off
+//	config pauses=off                 # cooldowns are left out
 //	config chance=7                   # pauses are shortened by chance, 0 (at first) not at all
 //	config built=2026-01-02T12:00:10Z # a clock that shows less is wrong
 //	check web interval=10s fall=3 rise=2 cooldown=30s/2/2m causes=auth:disable,local:fail
@@ -234,6 +235,7 @@ func (w *world) doConfig(named map[string]string) error {
 	w.config.Every = r.duration("every", w.config.Every)
 	w.config.Pace = r.duration("pace", w.config.Pace)
 	w.config.MaxChanges = r.number("max_changes", w.config.MaxChanges)
+	w.config.NoCooldown = w.config.NoCooldown || named["pauses"] == "off"
 	if text := named["mass"]; text != "" {
 		w.config.Mass = r.mass(text)
 	}

@@ -272,11 +272,11 @@ func (e *Engine) cooldownState(t *target) *CooldownState {
 	}
 	c := t.cool
 	state := &CooldownState{Pause: c.Pause, Attempts: c.Attempts}
-	if c.Until > 0 {
+	if c.Until != 0 { // below 0: before this boot
 		until := e.wall(c.Until)
 		state.Until = &until
 	}
-	if c.Up > 0 {
+	if c.Up != 0 {
 		up := e.wall(c.Up)
 		state.Up = &up
 	}

@@ -70,6 +70,9 @@ func (e *Engine) countSites() {
 func (e *Engine) countGroups() {
 	e.mass.groups, e.mass.brink, e.mass.suspects = 0, nil, nil
 	if !e.hasMass() {
+		for _, t := range e.targets {
+			t.health.Suspected = false // its next failure brings it down
+		}
 		return
 	}
 	e.countSites()

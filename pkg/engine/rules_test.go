@@ -21,24 +21,24 @@ import (
 // definitions are what a random run is configured with, at the start and by
 // reloads.
 var definitions = []string{`
-config max_writes=3/1m debounce=2s
-check web interval=5s fall=2 rise=1
+config max_writes=3/1m debounce=2s mass=none chance=11
+check web interval=5s fall=2 rise=1 cooldown=10s/2/1m
 set a A policy=all check=web answers=192.0.2.1,192.0.2.2,192.0.2.3
 set b A policy=priority check=web answers=192.0.2.1,192.0.2.2 hold=10s adopt=ask ttl=60s
 set c CNAME policy=priority check=web answers=a.example.net|192.0.2.1,b.example.net|192.0.2.2 hold=5s
 `, `
-config max_writes=0/1m max_changes=1 every=20s debounce=3s
-check web interval=5s fall=2 rise=1
-check two interval=5s fall=1 rise=2
+config max_writes=0/1m max_changes=1 every=20s debounce=3s mass=40/2/30s/2 chance=0
+check web interval=5s fall=2 rise=1 cooldown=10s/2/1m
+check two interval=5s fall=1 rise=2 causes=auth:disable
 set a A policy=priority check=web,two answers=192.0.2.3,192.0.2.1 max_live=2 min_live=2 failback=manual
 set b A policy=all check=web answers=192.0.2.1,192.0.2.2 on_all_down=fallback fallback=192.0.2.9
 `, `
-config debounce=1s every=0s max_changes=0
-check web interval=5s fall=1 rise=2
+config debounce=1s every=0s max_changes=0 mass=30/1/10s/1
+check web interval=5s fall=1 rise=2 causes=auth:disable,local:fail
 set b A policy=all check=web answers=192.0.2.1,192.0.2.2 on_all_down=open
 set c CNAME policy=priority check=web answers=b.example.net|192.0.2.2,a.example.net|192.0.2.1 failback=manual
 `, `
-config debounce=1s every=0s max_changes=0 max_writes=0/1m
+config debounce=1s every=0s max_changes=0 max_writes=0/1m mass=none
 check web interval=5s fall=1 rise=1
 check two interval=5s fall=2 rise=1
 site dc1 wan=two:192.0.2.1 access=web:192.0.2.3;192.0.2.1/all return=approve/10s
@@ -79,7 +79,7 @@ func drawCommand(t *rapid.T) string {
 	}
 	switch rapid.IntRange(0, 18).Draw(t, "command") {
 	case 0, 1, 2:
-		return "result " + target() + " " + rapid.StringMatching("[SF?]{1,3}").Draw(t, "letters") + " every=5s"
+		return "result " + target() + " " + rapid.StringMatching("[SF?A]{1,3}").Draw(t, "letters") + " every=5s"
 	case 3:
 		letters := rapid.SampledFrom([]string{"SS", "FF"}).Draw(t, "letters")
 		return "result web@192.0.2.1 " + letters + " web@192.0.2.2 " + letters + " web@192.0.2.3 " + letters + " two@192.0.2.1 " + letters
