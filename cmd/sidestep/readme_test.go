@@ -208,7 +208,7 @@ func TestREADMERehearsal(t *testing.T) {
 		"sidestep.yaml": between(t, text, "```yaml", "```"),
 		"timeline.txt":  unindent(between(t, text, "`timeline.txt`:", "it says:")),
 	})
-	want := unindent(between(t, text, "    $ sidestep simulate timeline.txt", "A week of events takes no time, and `--json` gives a line for each decision, for a"))
+	want := unindent(between(t, text, "    $ sidestep simulate timeline.txt", "What explains an answer that did not change, such as a guard, stands on stderr."))
 	code, out, errOut := sidestepIn(t, dir, "simulate", "timeline.txt", "--config", "sidestep.yaml")
 	if code != 0 || out != want {
 		t.Errorf("exit %d, got\n%s%s\nthe README shows\n%s", code, out, errOut, want)
