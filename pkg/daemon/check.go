@@ -150,7 +150,7 @@ func Validate(ctx context.Context, c *config.Config, registry provider.Registry,
 		p := z.Adapter.Promises()
 		v := ZoneValidity{
 			Zone: string(z.Name), Provider: d.providerOf(z.Name), Pause: string(p.Pause),
-			Atomic: p.Atomic, Fenced: p.Fenced, Words: promiseWords(p),
+			Atomic: p.Atomic, Fenced: p.Fenced, Words: promiseWords(p) + exposed(c, z.Name, p),
 		}
 		if online {
 			v.list(ctx, z.Adapter)

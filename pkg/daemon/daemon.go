@@ -175,6 +175,9 @@ func (d *Daemon) adapters() ([]reconcile.Zone, error) {
 		if err != nil {
 			return nil, &control.Error{Message: fmt.Sprintf("%s: open zone %s: %v", z.Position, z.Name, err), Exit: control.ExitUsage}
 		}
+		if err := suits(d.config, z.Name, adapter.Promises()); err != nil {
+			return nil, err
+		}
 		zones = append(zones, reconcile.Zone{
 			Name: z.Name, Adapter: adapter, Servers: z.Verify.Servers, NoDNS: !z.Verify.DNS,
 		})

@@ -1,0 +1,49 @@
+package daemon
+
+import (
+	"fmt"
+	"strings"
+
+	"sidestep/pkg/config"
+	"sidestep/pkg/control"
+	"sidestep/pkg/provider"
+	"sidestep/pkg/record"
+	"sidestep/pkg/steer"
+)
+
+// suits refuses record sets that a zone cannot hold. The config tells it by the
+// provider's name, and the adapter has the last word.
+func suits(c *config.Config, zone record.Name, promises provider.Promises) error {
+	for _, spec := range c.Records {
+		lacks := ""
+		switch {
+		case spec.Key.Zone != zone:
+		case spec.Policy == steer.Weighted && !promises.Weights:
+			lacks = "policy: weighted needs weights, and the zone's records have none; use all or priority"
+		case spec.Key.Variant != "" && !promises.Variants:
+			lacks = "the zone has one set of a name and type and no variants of it; remove variant"
+		}
+		if lacks != "" {
+			return &control.Error{Message: fmt.Sprintf("%s: %s in zone %s: %s", c.Sources.Records[spec.Key], spec.Key, zone, lacks), Exit: control.ExitUsage}
+		}
+	}
+	return nil
+}
+
+// exposed says whose addresses for disasters anybody can read in a zone, where
+// people may mean to hide them; empty for nobody's.
+func exposed(c *config.Config, zone record.Name, promises provider.Promises) string {
+	if promises.Pause != provider.PauseParked {
+		return ""
+	}
+	var names []string
+	for _, spec := range c.Records {
+		if spec.Key.Zone == zone && len(spec.DR.Answers) > 0 {
+			names = append(names, spec.Key.Name.Shown())
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return "; once they were used, the addresses for disasters of " + strings.Join(names, ", ") + " are among those copies"
+}
