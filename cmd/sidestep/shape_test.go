@@ -84,11 +84,11 @@ var shapes = map[string]shape{
 			"weights": numbers{}, "reason": text{},
 			"answers": list{object{
 				"value": text{}, "site": unused{"", "this version has no sites"}, "state": word{"live", "paused", "missing"},
-				"verdict": word{"up", "down", "unknown"}, "usable": boolean{}, "override": empty{word{"pin", "drain", "force-down", "force-up"}},
+				"verdict": word{"up", "down", "suspected", "unknown"}, "usable": boolean{}, "override": empty{word{"pin", "drain", "force-down", "force-up"}},
 			}},
 		}},
 		"targets": list{object{
-			"id": text{}, "check": text{}, "address": text{}, "verdict": word{"up", "down", "unknown"},
+			"id": text{}, "check": text{}, "address": text{}, "verdict": word{"up", "down", "suspected", "unknown"},
 			"phase": empty{text{}}, "cause": empty{text{}}, "since": moment{}, "passes": number{}, "fails": number{}, "unknowns": number{},
 			"cooldown": object{"state": word{"eligible", "cooling", "probing", "disabled"}, "until": maybe{moment{}}, "attempts": number{}},
 		}},
@@ -110,9 +110,9 @@ var shapes = map[string]shape{
 			"verification": maybe{object{"at": moment{}, "verified": boolean{}, "detail": empty{text{}}}},
 			"answers": list{object{
 				"value": text{}, "site": unused{"", "this version has no sites"}, "state": word{"live", "paused", "missing", "unknown"},
-				"verdict": word{"up", "down", "unknown"}, "usable": boolean{}, "override": empty{word{"pin", "drain", "force-down", "force-up"}}, "reason": text{},
+				"verdict": word{"up", "down", "suspected", "unknown"}, "usable": boolean{}, "override": empty{word{"pin", "drain", "force-down", "force-up"}}, "reason": text{},
 				"targets": list{object{
-					"id": text{}, "check": text{}, "address": text{}, "verdict": word{"up", "down", "unknown"}, "judged": word{"up", "down", "unknown"},
+					"id": text{}, "check": text{}, "address": text{}, "verdict": word{"up", "down", "suspected", "unknown"}, "judged": word{"up", "down", "unknown"},
 					"phase": empty{text{}}, "cause": empty{text{}}, "since": moment{}, "passes": number{}, "fails": number{}, "unknowns": number{},
 					"fall": number{}, "rise": number{},
 					"last": object{"at": moment{}, "result": word{"pass", "fail", "unknown"}, "latency_ms": number{}, "source": empty{text{}}},

@@ -21,7 +21,8 @@ TARGET says to what:
 
   NAME      the first plan of a record set that takes a usable live value out,
             steering a name that another tool claims, or a manual failback
-  ADDRESS   resuming a value that somebody else paused
+  ADDRESS   resuming a value that somebody else paused, and probing what a
+            lasting cause has disabled again (causes: in the config)
   SITE      its return after a long outage
   ZONE      with --plan CHECKSUM: the plan that max_changes stopped, once
   all       resuming again after a corrupt state; look at what is paused first

@@ -141,8 +141,8 @@ type Record struct {
 type Answer struct {
 	Value    string `json:"value"`
 	Site     string `json:"site"`
-	State    string `json:"state"` // live, paused, missing
-	Verdict  string `json:"verdict"`
+	State    string `json:"state"`   // live, paused, missing
+	Verdict  string `json:"verdict"` // up, down, suspected (guard mass), unknown: what its probes say
 	Usable   bool   `json:"usable"`
 	Override string `json:"override"`
 	Mode     string `json:"mode"`   // standby, backup, dr; empty for an ordinary answer
@@ -156,7 +156,7 @@ type Target struct {
 	ID       string    `json:"id"`
 	Check    string    `json:"check"`
 	Address  string    `json:"address"`
-	Verdict  string    `json:"verdict"`
+	Verdict  string    `json:"verdict"` // up, down, suspected (guard mass), unknown: also when nothing was heard for long
 	Phase    string    `json:"phase"`
 	Cause    string    `json:"cause"`
 	Detail   string    `json:"detail"`

@@ -49,6 +49,11 @@
 // cause disables leaves the target down and unasked until a person says otherwise
 // (Approve) or the check is another.
 //
+// Where guard mass is on, what has failed often enough to be down, and what the
+// canary has borne out, is held against everything else once a step's results are
+// all in: when too many addresses fail together they stay as they are, suspected,
+// and each goes down by itself when it has failed on. A pass clears it.
+//
 // Beside the verdicts it counts what each target's results were, in a bounded
 // way (see Tally), so that people can tell the target's faults from ours. No
 // decision rests on these counts, and they end with the process.

@@ -2,6 +2,9 @@
 // in a row bring it down, rise passes in a row bring it up, and what was our
 // own fault counts neither way.
 //
+// Somebody who has doubts about a row of failures may call a target suspected: it
+// keeps its verdict and takes so many more failures to go down.
+//
 // What a failure counts as may depend on its cause: on nothing at all, or on a
 // person, until whom the target stays down. A target that is down may be left
 // alone for growing pauses between two attempts; what a pause is made of, and
