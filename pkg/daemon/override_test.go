@@ -270,3 +270,48 @@ func TestExplainAnOverride(t *testing.T) {
 		}
 	})
 }
+
+// What cannot be meant is refused with what to do, before anything is kept.
+func TestWordsThatCannotBeMeant(t *testing.T) {
+	bubbled(t, func(t *testing.T) {
+		w := newWorld(t, class)
+		d := w.run()
+		time.Sleep(settled)
+		yesterday, never := time.Now().AddDate(0, 0, -1), time.Now().AddDate(5000, 0, 0)
+		good := control.OverrideRequest{Kind: "drain", Target: a, For: "1h", Reason: "test"}
+		for want, spoil := range map[string]func(*control.OverrideRequest){
+			`expected one of pin, drain`:          func(r *control.OverrideRequest) { r.Kind = "melt" },
+			`override "192.0.2.10": expected one`: func(r *control.OverrideRequest) { r.Kind = "" },
+			`; perhaps 192.0.2.10`:                func(r *control.OverrideRequest) { r.Target = "192.0.2.100" },
+			`the config has no ""`:                func(r *control.OverrideRequest) { r.Target = "" },
+			`expected a duration`:                 func(r *control.OverrideRequest) { r.For = "1" },
+			`ten years or less`:                   func(r *control.OverrideRequest) { r.For = "4000d" },
+			`leave the time out to begin now`:     func(r *control.OverrideRequest) { r.At = &yesterday },
+			`ten years from now at most`:          func(r *control.OverrideRequest) { r.At = &never },
+			`expected a reason`:                   func(r *control.OverrideRequest) { r.Reason = " " },
+			`holds what is no text`:               func(r *control.OverrideRequest) { r.Reason = "\x1b[31mred" },
+			`takes no value`:                      func(r *control.OverrideRequest) { r.Values = []string{b} },
+			`is no answer of www.example.com`: func(r *control.OverrideRequest) {
+				r.Kind, r.Target, r.Values = "pin", "www", []string{"192.0.2.99"}
+			},
+		} {
+			request := good
+			spoil(&request)
+			for _, dry := range []bool{true, false} {
+				request.DryRun = dry
+				if _, err := d.Override(t.Context(), request, "ann"); err == nil || !strings.Contains(err.Error(), want) || control.ExitOf(err) != control.ExitUsage {
+					t.Errorf("%+v: got %v, want %s", request, err, want)
+				}
+			}
+		}
+		if _, err := d.ClearOverride(t.Context(), control.ClearRequest{Target: "nobody"}, "ann"); control.ExitOf(err) != control.ExitUsage {
+			t.Errorf("clear: %v", err)
+		}
+		if answer, err := d.ClearOverride(t.Context(), control.ClearRequest{Target: a}, "ann"); err != nil || answer.Idle != "there is no override on "+a {
+			t.Errorf("clear: %+v, %v", answer, err)
+		}
+		if list, err := d.Overrides(t.Context()); err != nil || len(list.Overrides) != 0 || len(w.journal("override")) > 0 {
+			t.Errorf("there is %+v, %v", list, err)
+		}
+	})
+}
