@@ -95,7 +95,7 @@ func (e *Engine) chance(t *target) float64 {
 // starved reports whether a record set that rests on the target has no usable
 // answer: it is then probed at its interval, whatever its pause.
 func (t *target) starved() bool {
-	return slices.ContainsFunc(t.sets, func(s *set) bool { return s.starved })
+	return t.starving > 0 || slices.ContainsFunc(t.sets, func(s *set) bool { return s.starved })
 }
 
 // starve follows what was judged of a record set: its targets are left alone
@@ -103,6 +103,7 @@ func (t *target) starved() bool {
 func (e *Engine) starve(s *set) {
 	if starved := !s.hasUsable(); starved != s.starved {
 		s.starved = starved
+		e.starveScenes(s)
 		for _, needs := range s.targets {
 			for _, t := range needs {
 				e.noteHold(t)

@@ -42,19 +42,20 @@ type Engine struct {
 
 // target is one thing probed by one check, and the record sets that rest on it.
 type target struct {
-	id     check.Target
-	spec   *check.Spec
-	health health.State // what the probes see; no word of an operator ever changes it
-	since  time.Time    // wall time of the last change of the verdict
-	tally  tally
-	sets   []*set
-	forced *word         // says what its verdict counts as; nil is what the probes see
-	cool   *cooldown     // of its pauses; nil when there is nothing to remember
-	sight  *sight        // how far the canary bears health out; nil is all of it
-	node   int           // of its verdict in Engine.scenes; -1 when no scenario or signal asks for it
-	home   []*site       // with answers that rest on it: its outages are theirs
-	proves []*site       // that wait for it to pass after a long outage
-	before *health.State // as it was before the latest failures in a row that a wrong clock would explain; nil when the latest was none
+	id       check.Target
+	spec     *check.Spec
+	health   health.State // what the probes see; no word of an operator ever changes it
+	since    time.Time    // wall time of the last change of the verdict
+	tally    tally
+	sets     []*set
+	forced   *word         // says what its verdict counts as; nil is what the probes see
+	cool     *cooldown     // of its pauses; nil when there is nothing to remember
+	sight    *sight        // how far the canary bears health out; nil is all of it
+	starving int           // record sets without a usable answer that a scenario or a return lets rest on it
+	node     int           // of its verdict in Engine.scenes; -1 when no scenario or signal asks for it
+	home     []*site       // with answers that rest on it: its outages are theirs
+	proves   []*site       // that wait for it to pass after a long outage
+	before   *health.State // as it was before the latest failures in a row that a wrong clock would explain; nil when the latest was none
 }
 
 func (e *Engine) policy(t *target) health.Policy {

@@ -20,13 +20,14 @@ type scenes struct {
 	states  []*site                       // by node: the site of whose state it is a part; nil for others
 	hang    [][]*set                      // by node: record sets that may be decided otherwise when it moves
 	worded  [][]*set                      // by node: record sets that tell why by it
+	under   map[int][]*target             // by node: what rests below it, as far as that was asked
 	because map[int]string                // by node of a scenario: what is said of it; emptied with each move
 }
 
 // addScenes builds sites and scenarios from the definition, after all record
 // sets and their targets, and takes over what is known of the sites of before.
 func (e *Engine) addScenes(old *Engine) {
-	e.scenes = scenes{specs: map[string]*scenario.Scenario{}, because: map[int]string{}}
+	e.scenes = scenes{specs: map[string]*scenario.Scenario{}, under: map[int][]*target{}, because: map[int]string{}}
 	for i := range e.config.Sites {
 		e.addSite(&e.config.Sites[i], old)
 	}
@@ -97,6 +98,13 @@ func appendNew[T comparable](list []T, value T) []T {
 
 // compile makes the net, with the values that targets have already.
 func (e *Engine) compile() {
+	if len(e.config.Sites) == 0 && len(e.config.Scenarios) == 0 {
+		e.scenes.net = scenario.Compile(nil, nil, nil)
+		for _, t := range e.targets {
+			t.node = -1
+		}
+		return
+	}
 	addresses := map[string][]string{}
 	for _, t := range e.targets {
 		addresses[t.id.Check] = append(addresses[t.id.Check], t.id.Address)
@@ -164,13 +172,44 @@ func (e *Engine) hangOn(s *set, text string) {
 
 // below lists the targets that a node rests on.
 func (e *Engine) below(at int) []*target {
-	var targets []*target
+	targets, known := e.scenes.under[at]
+	if known {
+		return targets
+	}
 	for _, input := range e.scenes.net.Below(at) {
 		if t := e.scenes.inputs[input]; t != nil {
 			targets = append(targets, t)
 		}
 	}
+	e.scenes.under[at] = targets
 	return targets
+}
+
+// starveScenes lets what a record set rests on through scenarios and returns
+// follow whether it has a usable answer: without one nothing of it is left alone,
+// as a target of the answers themselves.
+func (e *Engine) starveScenes(s *set) {
+	by := -1
+	if s.starved {
+		by = 1
+	}
+	starve := func(t *target) {
+		t.starving += by
+		e.noteHold(t)
+	}
+	for _, when := range s.spec.Whens() {
+		for _, t := range e.below(e.scenes.net.Find(when)) {
+			starve(t)
+		}
+	}
+	for i, site := range s.sites {
+		if site == nil || site.spec.Return.Mode != scenario.Fresh {
+			continue
+		}
+		if t := e.targets[check.Target{Check: site.spec.Return.Check, Address: s.spec.At(i).Probe}.ID()]; t != nil {
+			starve(t)
+		}
+	}
 }
 
 func (e *Engine) patienceBelow(text string) time.Duration {
