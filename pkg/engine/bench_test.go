@@ -17,8 +17,13 @@ func BenchmarkResults(b *testing.B) {
 	for _, n := range []int{100, 10_000} {
 		b.Run(fmt.Sprintf("%d_sets", n), func(b *testing.B) {
 			config := engine.Config{
-				Zones:  []record.Name{home},
-				Checks: map[string]*check.Spec{"web": {Name: "web", Interval: 10 * time.Second, Fall: 3, Rise: 3}},
+				Zones: []record.Name{home},
+				Mass:  engine.Mass{Percent: 50, AtLeast: 3, Within: 2 * time.Minute, Confirm: 2},
+				Checks: map[string]*check.Spec{"web": {
+					Name: "web", Interval: 10 * time.Second, Fall: 3, Rise: 3,
+					Cooldown: &check.Cooldown{Base: 30 * time.Second, Factor: 2, Max: 2 * time.Minute},
+					Causes:   check.Causes{check.CauseAuth: check.CountDisable},
+				}},
 			}
 			results := make([]check.Result, 100)
 			for i := range n {

@@ -177,6 +177,7 @@ func (e *Engine) believed(t *target) health.State {
 
 // takeBack takes every result back that the canary does not bear out.
 func (e *Engine) takeBack() {
+	e.mass.cleared = true
 	for _, t := range e.targets {
 		before := t.health
 		t.health = e.believed(t)

@@ -234,6 +234,7 @@ func (e *Engine) turned(t *target, change health.Change) {
 		t.since = e.now.Wall
 	}
 	if change.From == health.Suspected || change.To == health.Suspected {
+		e.mass.cleared = true
 		for _, s := range t.sets {
 			s.zone.turned = true // its plan says whom the guard holds back
 		}

@@ -30,6 +30,8 @@ type mass struct {
 	sites    map[string]string // by address: the site where it stands
 	brink    []*target
 	suspects []*target
+	cleared  bool          // some of suspects are none any more
+	tripped  time.Duration // boot time at which too many were counted last; 0 never
 	fallen   []fallen // what went down within Mass.Within, and some of before; oldest first
 	why      string   // what is suspected and why, as it began; empty when nothing is
 }
@@ -106,21 +108,22 @@ func (e *Engine) settleMass() {
 		return t.health.Is() == health.Down || t.health.Fails < t.spec.Fall || t.waits()
 	})
 	m.brink = nil
-	if len(brink) > 0 {
-		if why := e.tooMany(); why != "" {
-			e.suspect(brink, why)
-		} else {
-			for _, t := range brink {
-				e.down(t)
-			}
+	switch {
+	case len(brink) == 0:
+	case e.tooMany():
+		e.suspect(brink)
+	default:
+		for _, t := range brink {
+			e.down(t)
 		}
 	}
-	if len(m.suspects) == 0 {
+	if len(m.suspects) == 0 || m.why != "" && !m.cleared {
 		return
 	}
 	if m.why == "" { // taken up from an earlier process
-		m.why = cmp.Or(e.tooMany(), "many addresses failed together before this process began")
+		m.why = cmp.Or(e.countMass(), "many addresses failed together before this process began")
 	}
+	m.cleared = false
 	m.suspects = slices.DeleteFunc(m.suspects, func(t *target) bool { return !t.health.Suspected })
 	if len(m.suspects) == 0 {
 		m.why = ""
@@ -128,12 +131,31 @@ func (e *Engine) settleMass() {
 	}
 }
 
-// tooMany says, with the numbers, that more addresses fail together than may be
+// tooMany reports whether more addresses fail together than may be believed at
+// once. To count them costs as much as there are targets, so that once they were
+// too many they are for a little while, as long as a zone of that size rests.
+func (e *Engine) tooMany() bool {
+	m := &e.mass
+	rest := min(time.Duration(len(e.targets))*planRest, longestRest)
+	if m.tripped != 0 && len(m.suspects) > 0 && e.now.Boot < m.tripped+rest {
+		return true
+	}
+	why := e.countMass()
+	if why != "" {
+		m.why, m.tripped = why, e.now.Boot
+		if len(m.suspects) == 0 {
+			e.tellMass(e.massWords())
+		}
+	}
+	return why != ""
+}
+
+// countMass says, with the numbers, that more addresses fail together than may be
 // believed at once; it is empty when they do not. Beside those that went down, and
 // have not come back, and those that are suspected count those that are one failure short of it: of
 // targets that begin to fail at one moment the first comes to its turn up to an
 // interval before the last.
-func (e *Engine) tooMany() string {
+func (e *Engine) countMass() string {
 	m := e.config.Mass
 	e.mass.forget(e.now.Boot - m.Within)
 	fell, failing := map[string]bool{}, map[string]bool{}
@@ -141,8 +163,8 @@ func (e *Engine) tooMany() string {
 		fell[f.group] = true
 	}
 	for _, t := range e.targets {
-		if group := e.group(t.id.Address); t.failing() || fell[group] && t.health.Is() == health.Down {
-			failing[group] = true
+		if t.failing() || t.health.Is() == health.Down && fell[e.group(t.id.Address)] {
+			failing[e.group(t.id.Address)] = true
 		}
 	}
 	n, all := len(failing), e.mass.groups
@@ -179,12 +201,7 @@ func (m *mass) forget(before time.Duration) {
 }
 
 // suspect keeps targets as they are that have failed often enough to be down.
-func (e *Engine) suspect(targets []*target, why string) {
-	begins := len(e.mass.suspects) == 0
-	e.mass.why = why
-	if begins {
-		e.tellMass(e.massWords())
-	}
+func (e *Engine) suspect(targets []*target) {
 	for _, t := range targets {
 		from, state := t.health.Is(), t.health
 		state.Suspected = true

@@ -109,6 +109,7 @@ func (s *skew) due() time.Duration {
 // distrustClock takes back what was counted of the first target before the second
 // said the same, unless it turned a verdict: in doubt everything stays as it is.
 func (e *Engine) distrustClock() {
+	e.mass.cleared = true
 	for _, t := range e.targets {
 		if t.before != nil && t.health.Is() == t.before.Is() {
 			t.health, t.sight = *t.before, nil

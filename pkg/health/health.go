@@ -150,6 +150,9 @@ func (s State) Enable() State {
 // Weigh makes of a result what its cause counts as: a failure may be unknown,
 // and our own fault a failure.
 func Weigh(r check.Result, causes check.Causes) check.Result {
+	if r.Outcome == check.Pass {
+		return r
+	}
 	counts := causes.Of(r.Cause)
 	switch {
 	case r.Outcome == check.Fail && counts == check.CountUnknown:
