@@ -253,9 +253,9 @@ var stories = []struct {
 		"a target waits for the canary", withCanary,
 		`60s down 10.0.0.1
 		 80s canary fail      # fails at 80s, and at 85s: blind
-		 5m canary ok         # what was seen since its pass at 75s is forgotten: the third failure is that of 310s
+		 5m canary ok         # what was seen since its pass at 75s is forgotten: the third failure is that of 300s
 		 `,
-		[]string{"5m11s www live=10.0.0.2 paused=10.0.0.1"},
+		[]string{"5m1s www live=10.0.0.2 paused=10.0.0.1"},
 	},
 	{
 		"one bad round of the canary is no blindness", withCanary,
