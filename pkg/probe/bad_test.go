@@ -40,7 +40,7 @@ var badAnswers = []struct {
 }{
 	{"closed at once", "fail headers/reset", "fail headers/reset", "before its answer was complete", says("")},
 	{"hang", "fail headers/timeout", "fail headers/timeout", "timeout", hang},
-	{"headers byte by byte", "fail headers/timeout", "fail headers/timeout", `no answer within the timeout; it began with "HT`, slowly("HTTP/1.1 200 OK\r\nServer: slow\r\n\r\n")},
+	{"headers byte by byte", "fail headers/timeout", "fail headers/timeout", `; it began with "HT`, slowly("HTTP/1.1 200 OK\r\nServer: slow\r\n\r\n")},
 	{"banner of SSH", "fail headers/mismatch", "fail headers/mismatch", `expected HTTP/1.x, got "SSH-2.0-OpenSSH_9.2\r\n": malformed`, says("SSH-2.0-OpenSSH_9.2\r\n")},
 	{"banner of SMTP", "fail headers/mismatch", "fail headers/mismatch", `220 mail`, says("220 mail.example.com ESMTP\r\n")},
 	{"alert of TLS", "fail headers/mismatch", "fail headers/mismatch", `\x15\x03\x03`, says("\x15\x03\x03\x00\x02\x02\x28\n")},

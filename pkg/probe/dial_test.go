@@ -244,10 +244,10 @@ func TestErrorNumbers(t *testing.T) {
 		{call("connect", syscall.EINVAL), "unknown connect/local", "invalid argument"},
 		{errors.New("something new"), "unknown connect/local", "something new"},
 		{io.ErrUnexpectedEOF, "fail connect/reset", ""},
-		{context.DeadlineExceeded, "fail connect/timeout", ""},
+		{context.DeadlineExceeded, "fail connect/timeout", "no answer from port 9 within the timeout of 3s"},
 		{os.ErrDeadlineExceeded, "fail connect/timeout", ""},
 	} {
-		a := attempt{ctx: context.Background(), shared: &shared{}, remote: netip.MustParseAddrPort("127.0.0.1:9"), phase: check.PhaseConnect}
+		a := attempt{ctx: context.Background(), shared: &shared{}, spec: &check.Spec{Timeout: 3 * time.Second}, remote: netip.MustParseAddrPort("127.0.0.1:9"), phase: check.PhaseConnect}
 		f := a.failed(c.err)
 		got := check.Result{Outcome: f.outcome, Phase: f.phase, Cause: f.cause, Detail: clean(f.detail)}
 		t.Run(c.err.Error(), func(t *testing.T) { expect(t, got, c.want, c.text) })

@@ -46,9 +46,9 @@ func (a *attempt) failed(err error) *failure {
 		return unknown(a.phase, "probe was stopped before its outcome was known")
 	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded):
 		if a.phase == check.PhaseBody {
-			return fail(a.phase, check.CauseTimeout, "the answer began, and was not complete within the timeout")
+			return fail(a.phase, check.CauseTimeout, "the answer of port %d began, and was not complete %s", a.remote.Port(), a.within())
 		}
-		return fail(a.phase, check.CauseTimeout, "no answer within the timeout")
+		return fail(a.phase, check.CauseTimeout, "no answer from port %d %s", a.remote.Port(), a.within())
 	case errors.As(err, &errno):
 		return a.failedCall(err, errno)
 	case errors.Is(err, errTooLarge):
@@ -67,6 +67,9 @@ func (a *attempt) failed(err error) *failure {
 	}
 	return fail(a.phase, check.CauseMismatch, "not an answer of the expected protocol: %s", a.plain(err.Error()))
 }
+
+// within names the time that a probe has.
+func (a *attempt) within() string { return "within the timeout of " + timeout(a.spec).String() }
 
 // failedCall judges the error number of a system call.
 func (a *attempt) failedCall(err error, errno syscall.Errno) *failure {

@@ -76,7 +76,7 @@ func (a *attempt) judgePing(ask ping.Ask, answer ping.Answer) *failure {
 	case answer.Refused > 0:
 		return fail(a.phase, check.CauseUnreachable, "%s; no reply to %d echo requests", answer.Report, answer.Sent)
 	}
-	return fail(a.phase, check.CauseTimeout, "no reply to %d echo requests within the timeout", answer.Sent)
+	return fail(a.phase, check.CauseTimeout, "no reply to %d echo requests %s", answer.Sent, a.within())
 }
 
 // also adds what an ICMP error said.

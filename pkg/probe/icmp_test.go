@@ -42,9 +42,9 @@ func TestJudgePing(t *testing.T) {
 		{ping.Answer{Sent: 3, Refused: 1, Report: report}, "fail connect/unreachable", report},
 		{ping.Answer{Sent: 1}, "unknown connect/local", "only 1 of 3 echo requests left"},
 		{ping.Answer{Sent: 1, Unsent: syscall.EAGAIN}, "unknown connect/local", "net.core.wmem_max"},
-		{ping.Answer{Sent: 2}, "fail connect/timeout", "no reply to 2"}, // the third could not have changed it
+		{ping.Answer{Sent: 2}, "fail connect/timeout", "no reply to 2 echo requests within the timeout of 2s"}, // the third could not have changed it
 	} {
-		a := attempt{ctx: context.Background(), phase: check.PhaseConnect, remote: netip.MustParseAddrPort("127.0.0.1:0"), shared: &shared{icmp: &check.ICMP{Count: 3, MaxLoss: 34}}}
+		a := attempt{ctx: context.Background(), spec: &check.Spec{Timeout: 2 * time.Second}, phase: check.PhaseConnect, remote: netip.MustParseAddrPort("127.0.0.1:0"), shared: &shared{icmp: &check.ICMP{Count: 3, MaxLoss: 34}}}
 		got := check.Result{Outcome: check.Pass}
 		if f := a.judgePing(ping.Ask{Count: 3, Need: 2}, c.answer); f != nil {
 			got = check.Result{Outcome: f.outcome, Phase: f.phase, Cause: f.cause, Detail: clean(f.detail)}
@@ -72,7 +72,7 @@ func TestOwnFaultsOfPing(t *testing.T) {
 		{&ping.Error{Op: "socket", Err: syscall.EAFNOSUPPORT}, "family"},
 		{&ping.Error{Op: "receive", Err: os.ErrClosed}, "receive"},
 	} {
-		a := attempt{ctx: context.Background(), phase: check.PhaseConnect, remote: netip.MustParseAddrPort("127.0.0.1:0"), shared: &shared{}}
+		a := attempt{ctx: context.Background(), spec: &check.Spec{Timeout: 2 * time.Second}, phase: check.PhaseConnect, remote: netip.MustParseAddrPort("127.0.0.1:0"), shared: &shared{}}
 		f := a.failedPing(c.err)
 		expect(t, check.Result{Outcome: f.outcome, Phase: f.phase, Cause: f.cause, Detail: f.detail}, "unknown connect/local", c.text)
 	}

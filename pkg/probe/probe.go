@@ -90,7 +90,7 @@ func (p *Prober) probeAddress(ctx context.Context, spec *check.Spec, target, add
 // once there is one. A panic becomes an Unknown: one bad answer must not end
 // the probing of all others.
 func (p *Prober) attempt(ctx context.Context, spec *check.Spec, target, address string, source *string) (f *failure) {
-	a := attempt{target: target, phase: check.PhaseResolve, pinger: &p.pinger}
+	a := attempt{target: target, phase: check.PhaseResolve, pinger: &p.pinger, spec: spec}
 	defer func() {
 		if cause := recover(); cause != nil {
 			p.options.Logger.Error("probe panicked", "check", spec.Name, "address", address, "stack", string(debug.Stack()))
@@ -130,6 +130,7 @@ type attempt struct {
 	pinger *ping.Pinger
 	phase  check.Phase // what is being done now
 	limit  int64       // bytes that may come in this phase
+	spec   *check.Spec
 }
 
 // run connects, asks what there is to ask, and closes.

@@ -2,6 +2,7 @@ package probe
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"strings"
@@ -98,7 +99,7 @@ func (a *attempt) unmatched(err error, text []byte) *failure {
 	f := a.failed(err)
 	switch f.cause {
 	case check.CauseTimeout:
-		f.detail = wanted + " within the timeout, got " + came
+		f.detail = fmt.Sprintf("%s, got %s from port %d %s", wanted, came, a.remote.Port(), a.within())
 	case check.CauseReset:
 		f.detail = wanted + ", got " + came + " and a reset"
 	}
