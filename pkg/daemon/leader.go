@@ -179,7 +179,11 @@ func (d *Daemon) becomeLeader(held lease.Held) (notes *store.Notes, quiet bool) 
 		d.writer.Lead(nil, false)
 	}
 	d.leader.set(held, nil)
-	d.log.Info("leader", "node", d.leader.node, "open_calls", open, "in_doubt", !quiet)
+	first := ""
+	if wait := d.writer.Quiet(); !quiet && wait > 0 {
+		first = fmt.Sprintf("nothing is taken away for %s, until what another process may have sent is beyond doubt", wait)
+	}
+	d.log.Info("leader", "node", d.leader.node, "open_calls", open, "first", first)
 	d.journalLeader("won")
 	return notes, quiet
 }

@@ -45,7 +45,7 @@ func TestShadowLeavesNoTrace(t *testing.T) {
 			t.Errorf("approve: %v", err)
 		}
 		answer, err := d.Reconcile(t.Context(), control.PlanRequest{})
-		if err != nil || answer.Zones[0].Exit != control.ExitNotLeader || w.touched() {
+		if err != nil || answer.Zones[0].Exit != control.ExitNotLeader || !strings.Contains(answer.Zones[0].Error, "start it again without --read-only") || w.touched() {
 			t.Errorf("reconcile: %+v (%v)", answer, err)
 		}
 	})
@@ -214,6 +214,19 @@ func TestLockNoneLeadsAtOnce(t *testing.T) {
 		synctest.Wait()
 		if s := d.status().Leader; s.State != "leader" || s.Until != nil {
 			t.Errorf("status says %+v", s)
+		}
+	})
+}
+
+// Who begins to write where an earlier process may still have calls on their way
+// says what waits for that.
+func TestNewLeaderSaysWhatWaits(t *testing.T) {
+	bubbled(t, func(t *testing.T) {
+		w := newWorld(t, memory.Options{Class: memory.Exact, Late: time.Minute})
+		w.run()
+		time.Sleep(settled)
+		if lines := w.log.with("INFO leader"); len(lines) != 1 || !strings.Contains(lines[0], "first=nothing is taken away for 1m0s") {
+			t.Errorf("got %q", lines)
 		}
 	})
 }

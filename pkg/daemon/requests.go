@@ -29,7 +29,15 @@ func (d *Daemon) Reconcile(ctx context.Context, request control.PlanRequest) (co
 	}
 	orders := reconcile.Orders{TakeOver: request.TakeOver, OnlyAdd: request.NoWait}
 	do := func(ctx context.Context, work engine.Work) reconcile.Report { return d.writer.Do(ctx, work, orders) }
-	return d.work(ctx, request, override, do, true)
+	answer, err := d.work(ctx, request, override, do, true)
+	if d.options.ReadOnly {
+		for i := range answer.Zones {
+			if z := &answer.Zones[i]; z.Exit == control.ExitNotLeader {
+				z.Error += "; the daemon on this machine does not write: start it again without --read-only, or end it and say this again"
+			}
+		}
+	}
+	return answer, err
 }
 
 // work waits until the zones' targets are judged, and carries their work out
