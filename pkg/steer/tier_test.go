@@ -136,7 +136,8 @@ func unknownMovesNothing(s scene, w steer.Wanted) string {
 // TestTiers: from which group of values a record set answers.
 func TestTiers(t *testing.T) {
 	all := steer.Spec{Policy: steer.All, OnAllDown: steer.Keep}
-	weighted, open, first, two := all, all, all, all
+	weighted, open, first, two, least := all, all, all, all, all
+	least.MinLive = 2
 	weighted.Policy = steer.Weighted
 	open.OnAllDown = steer.Open
 	first.Policy, first.MaxLive = steer.Priority, 1
@@ -181,6 +182,8 @@ func TestTiers(t *testing.T) {
 		{"dr is down and passed over", when(all), yes, "Yl Nl dNp", "1", "all: 1 of 2 usable"},
 		{"dr is down and gives way", when(all), yes, "Yp Yp dNl", "1 2", "all: 2 of 2 usable"},
 		{"dr is down, and all else", ifNone(all), no, "Nl Nl dNp", "1 2", "nothing is usable: the last live set is kept"},
+		{"dr is not judged and keeps its place, and nothing comes beside it", when(all), yes, "Yp Yl d?l", "2 3", "all: 1 of 2 usable"},
+		{"min_live keeps what works before what does not", least, no, "Yl Nl bYl Nl", "1 3", "all: 1 of 3 usable"},
 		{"the disaster is over", when(all), no, "Yp Yp dYl", "1 2", "all: 2 of 2 usable"},
 		{"it holds against a working dr", hold(ifNone(first)), no, "Yp Np dYl", "3", "disaster recovery, until a failback: 1st of 1, 1 working"},
 		{"even when the disaster is over", hold(when(first)), no, "Yp Np dYl", "3", "disaster recovery, until a failback: 1st of 1, 1 working"},
