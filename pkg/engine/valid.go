@@ -23,6 +23,11 @@ func (s State) Validate() error {
 			return fmt.Errorf("target %q: %w", id, err)
 		}
 	}
+	for _, name := range slices.Sorted(maps.Keys(s.Sites)) {
+		if err := s.Sites[name].validate(); err != nil {
+			return fmt.Errorf("site %q: %w", name, err)
+		}
+	}
 	for _, set := range s.Sets {
 		if set.Key.Name == "" || set.Key.Type == "" {
 			return fmt.Errorf("expected the name and type of a record set, got %q", set.Key)
@@ -31,6 +36,19 @@ func (s State) Validate() error {
 	for _, o := range s.Overrides {
 		if err := o.Validate(); err != nil {
 			return fmt.Errorf("override %s of %q: %w", o.Kind, o.Target, err)
+		}
+	}
+	return nil
+}
+
+// validate refuses times that were counted backwards.
+func (s SiteState) validate() error {
+	if s.Waiting != nil && s.Waiting.Outage < 0 {
+		return fmt.Errorf("expected the length of an outage, got %s", s.Waiting.Outage)
+	}
+	for _, id := range slices.Sorted(maps.Keys(s.Outages)) {
+		if counted := s.Outages[id].Counted; counted < 0 {
+			return fmt.Errorf("outage of %q: expected how long it was, got %s", id, counted)
 		}
 	}
 	return nil

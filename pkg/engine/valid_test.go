@@ -31,6 +31,8 @@ func TestStateOfNonsenseIsNotValid(t *testing.T) {
 		`{"targets":{"web@192.0.2.1":{"verdict":"up","passes":-1}}}`:                                                      "got -1",
 		`{"targets":{"web@192.0.2.1":{"verdict":"up","fails":9223372036854775807}}}`:                                      "9223372036854775807",
 		`{"targets":{},"sets":[{"key":{"Zone":"example.com.","Name":"","Type":"A"}}]}`:                                    "name and type",
+		`{"targets":{},"sites":{"dc1":{"waiting":{"outage":-1}}}}`:                                                        `site "dc1": expected the length of an outage`,
+		`{"targets":{},"sites":{"dc1":{"outages":{"web@192.0.2.1":{"counted":-5}}}}}`:                                     `outage of "web@192.0.2.1"`,
 		`{"targets":{},"overrides":[{"kind":"melt","target":"192.0.2.1","reason":"test","from":"2026-01-02T12:00:00Z"}]}`: `"melt"`,
 		`{"targets":{},"overrides":[{"kind":"drain","target":"192.0.2.1","reason":"test"}]}`:                              "the time at which it begins",
 	} {
