@@ -32,8 +32,8 @@ type mass struct {
 	suspects []*target
 	cleared  bool          // some of suspects are none any more
 	tripped  time.Duration // boot time at which too many were counted last; 0 never
-	fallen   []fallen // what went down within Mass.Within, and some of before; oldest first
-	why      string   // what is suspected and why, as it began; empty when nothing is
+	fallen   []fallen      // what went down within Mass.Within, and some of before; oldest first
+	why      string        // what is suspected and why, as it began; empty when nothing is
 }
 
 // fallen is one address that went down, by what it counts as.
