@@ -67,6 +67,7 @@ type Daemon struct {
 	rivals    map[record.Name]*reconcile.TwoWritersError
 	shown     map[record.Name]string // by zone: the plan that a shadow logged last
 	takenUp   time.Time              // what was saved until then is taken up
+	watched   time.Time              // of a command: when the targets were watched last that it found judged
 	found     engine.State           // all that a command found saved
 	fresh     bool                   // found is young enough to go by
 	saved     time.Time              // wall time of the last try to save

@@ -52,11 +52,11 @@ func explainSaved(c *config.Config, request control.ExplainRequest, clk clock.Cl
 	if err != nil {
 		return control.Explanation{}, nothingSaved(request, err)
 	}
-	state, loaded := readState(s, loaded)
+	state, loaded := readState(s, loaded, c.State.MaxAge)
 	if state == nil {
 		return control.Explanation{}, nothingSaved(request, unusable(c.State.Dir, loaded))
 	}
-	d.takeUp(e, *state, true)
+	d.takeUp(e, state.State, true)
 	if loaded.Lost() {
 		e.Lose()
 	}
@@ -68,7 +68,7 @@ func explainSaved(c *config.Config, request control.ExplainRequest, clk clock.Cl
 	answer.Notices = viewNotices(view)
 	answer.SavedAt, answer.Leader = &loaded.SavedAt, control.Leader{State: "none", Detail: "no daemon runs here"}
 	for i := range answer.Records {
-		onlySaved(&answer.Records[i], *state)
+		onlySaved(&answer.Records[i], state.State)
 	}
 	addEvidence(&answer, c.State.Dir)
 	return answer, nil
@@ -107,14 +107,14 @@ func OverridesSaved(c *config.Config, log *slog.Logger) (control.Overrides, erro
 		return control.Overrides{}, fmt.Errorf("list the overrides: %w", err)
 	}
 	answer := control.Overrides{Overrides: []control.Override{}}
-	state, loaded := readState(s, loaded)
+	state, loaded := readState(s, loaded, c.State.MaxAge)
 	switch {
 	case loaded.Lost():
 		return answer, fmt.Errorf("list the overrides: %w", unusable(c.State.Dir, loaded))
 	case state == nil:
 		return answer, nil
 	}
-	e.Restore(*state, false, false)
+	e.Restore(state.State, false, false)
 	e.Step(d.now(), engine.Tick{}) // what ended since then has ended
 	answer.Overrides, answer.SavedAt = describeOverrides(e.View(d.now())), &loaded.SavedAt
 	return answer, nil

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"sync"
+	"time"
 
 	"sidestep/pkg/engine"
 	"sidestep/pkg/plan"
@@ -60,16 +61,17 @@ func (d *Daemon) lookAtState() error {
 		d.log.Warn("nothing is known of approvals: the state directory cannot be read", "dir", dir, "error", err)
 		return nil
 	}
-	state, loaded := readState(s, loaded)
+	state, loaded := readState(s, loaded, d.options.Config.State.MaxAge)
 	d.takenUp = loaded.SavedAt
 	if state != nil {
 		verdicts := loaded.Recent && !d.options.Once // a command judges by its own rounds
-		d.engine.Restore(*state, verdicts, loaded.Recent)
+		d.engine.Restore(state.State, verdicts, loaded.Recent)
 		if d.options.Once {
-			d.found, d.fresh = *state, loaded.Recent
+			d.found, d.fresh = state.State, loaded.Recent
 		}
 		if loaded.Recent && d.options.Once {
 			d.engine.Keep(state.Targets)
+			d.watched = state.watched(loaded)
 		}
 	}
 	switch {
@@ -82,17 +84,44 @@ func (d *Daemon) lookAtState() error {
 	return nil
 }
 
+// snapshot is what a snapshot holds.
+type snapshot struct {
+	engine.State
+	// Watched is since when nobody has watched some of the targets, where a
+	// command saved them as it found them; zero when it was saved by one who
+	// watched all. What is known is as old as that, and not as the snapshot.
+	Watched time.Time `json:"watched,omitzero"`
+}
+
+// watched is when the targets were watched last.
+func (s snapshot) watched(loaded store.Loaded) time.Time {
+	if s.Watched.IsZero() {
+		return loaded.SavedAt
+	}
+	return s.Watched
+}
+
+// aged says how recent the knowledge in a snapshot is that was read well.
+func (s snapshot) aged(loaded store.Loaded, maxAge time.Duration) store.Loaded {
+	age := loaded.Age + loaded.SavedAt.Sub(s.watched(loaded))
+	if loaded.Recent && maxAge > 0 && age > maxAge {
+		loaded.Recent, loaded.Status, loaded.Age = false, store.Stale, age
+		loaded.Reason = fmt.Sprintf("saved by a command, and nobody watched the targets for %v, more than %v", age.Round(time.Second), maxAge)
+	}
+	return loaded
+}
+
 // readState makes sense of what was loaded, or of the generation before it; nil
 // when neither makes any.
-func readState(s *store.Store, loaded store.Loaded) (*engine.State, store.Loaded) {
+func readState(s *store.Store, loaded store.Loaded, maxAge time.Duration) (*snapshot, store.Loaded) {
 	for loaded.Payload != nil {
-		var state engine.State
+		var state snapshot
 		err := json.Unmarshal(loaded.Payload, &state)
 		if err == nil {
 			err = state.Validate()
 		}
 		if err == nil {
-			return &state, loaded
+			return &state, state.aged(loaded, maxAge)
 		}
 		loaded = s.Reject(loaded, err.Error())
 	}
@@ -116,10 +145,10 @@ func (d *Daemon) openState() *store.Notes {
 		d.disk.open(nil, err)
 		return nil
 	}
-	state, loaded := readState(s, loaded)
+	state, loaded := readState(s, loaded, d.options.Config.State.MaxAge)
 	d.ask(func(e *engine.Engine) {
 		if state != nil && loaded.SavedAt.After(d.takenUp) {
-			e.Restore(*state, false, false)
+			e.Restore(state.State, false, false)
 		}
 		if loaded.Lost() {
 			e.Lose()
@@ -147,7 +176,7 @@ func (d *Daemon) save() error {
 }
 
 func (d *Daemon) saveTo(s *store.Store) error {
-	err := s.SaveBy(func(w io.Writer) error { return writeState(w, d.engine) })
+	err := s.SaveBy(func(w io.Writer) error { return writeState(w, d.engine, d.watchedSince()) })
 	if err != nil {
 		return err
 	}
@@ -155,10 +184,18 @@ func (d *Daemon) saveTo(s *store.Store) error {
 	return nil
 }
 
+// watchedSince is what snapshot.Watched has to be for what is saved now.
+func (d *Daemon) watchedSince() time.Time {
+	if d.engine.Keeps() {
+		return d.watched
+	}
+	return time.Time{}
+}
+
 // writeState writes the engine's State as JSON, one target and one set a line.
 // In memory, as one value and then as one text, ten thousand targets would cost
 // more than everything else that is kept of them.
-func writeState(w io.Writer, e *engine.Engine) error {
+func writeState(w io.Writer, e *engine.Engine, watched time.Time) error {
 	out := &jsonPieces{to: w, encoder: json.NewEncoder(w)}
 	out.text(`{"targets":{`)
 	between := ""
@@ -188,6 +225,10 @@ func writeState(w io.Writer, e *engine.Engine) error {
 	if len(rest.Overrides) > 0 {
 		out.text(`,"overrides":`)
 		out.value(rest.Overrides)
+	}
+	if !watched.IsZero() {
+		out.text(`,"watched":`)
+		out.value(watched)
 	}
 	out.text("}")
 	return out.err

@@ -408,3 +408,38 @@ func TestNotesOfAnOrderlyEndSpareTheWait(t *testing.T) {
 		})
 	}
 }
+
+// What a person says without a daemon makes nothing that was known before any
+// younger: verdicts are as old as the last look at the targets.
+func TestAWordMakesNoVerdictYounger(t *testing.T) {
+	bubbled(t, func(t *testing.T) {
+		w, d := failedOver(t, class)
+		d.end()
+		time.Sleep(10 * time.Minute)
+		once, progress, _ := w.once(true)
+		if _, err := once.ApproveOnce(t.Context(), control.ApproveRequest{Target: "www"}, "ops", progress); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(4 * time.Minute)
+		d = w.run()
+		synctest.Wait()
+		if s := d.status(); s.Targets[0].Verdict != "down" {
+			t.Errorf("a verdict of fourteen minutes ago is lost: %+v", s.Targets[0])
+		}
+		d.end()
+		time.Sleep(10 * time.Minute)
+		once, progress, _ = w.once(true)
+		if _, err := once.ApproveOnce(t.Context(), control.ApproveRequest{Target: "www"}, "ops", progress); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Minute)
+		d = w.run()
+		synctest.Wait()
+		if s := d.status(); s.Targets[0].Verdict != "unknown" {
+			t.Errorf("a verdict of twenty minutes ago is believed: %+v", s.Targets[0])
+		}
+		if len(w.log.with("the saved state is old")) != 1 {
+			t.Error("nobody says that the state is old")
+		}
+	})
+}

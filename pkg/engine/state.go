@@ -181,6 +181,16 @@ func (e *Engine) Restore(state State, verdicts, holds bool) {
 // a part only.
 func (e *Engine) Keep(targets map[string]TargetState) { e.kept = targets }
 
+// Keeps reports whether State holds anything that was kept so.
+func (e *Engine) Keeps() bool {
+	for id, t := range e.targets {
+		if _, found := e.kept[id]; found && t.health.Is() == health.Unknown {
+			return true
+		}
+	}
+	return false
+}
+
 func (e *Engine) restoreTarget(id string, old TargetState) {
 	t, found := e.targets[id]
 	if !found || t.spec.Fingerprint() != old.Definition {
