@@ -27,7 +27,6 @@ func BenchmarkTakeAway(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	claimed := "first"
 	for i := 0; b.Loop(); i++ {
 		snapshot, err := a.List(b.Context())
 		if err != nil {
@@ -37,9 +36,9 @@ func BenchmarkTakeAway(b *testing.B) {
 		if i >= sets {
 			b.Fatal("more iterations than record sets")
 		}
-		claimed = fmt.Sprint("nonce", i)
+		nonce := fmt.Sprint("nonce", i)
 		err = a.TakeAway(b.Context(), provider.Call{
-			Key: key, Seen: snapshot, Survivors: []string{"192.0.2.2"}, Next: provider.Stamp{Holder: "bench", Nonce: claimed, At: time.Now()},
+			Key: key, Seen: snapshot, Survivors: []string{"192.0.2.2"}, Next: provider.Stamp{Holder: "bench", Nonce: nonce, At: time.Now()},
 			Away: []record.Change{{Action: record.Pause, Key: key, Value: "192.0.2.1", TTL: time.Minute}},
 		})
 		if err != nil {

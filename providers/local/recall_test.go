@@ -46,7 +46,7 @@ func TestFileIsReadOnce(t *testing.T) {
 	runtime.KeepAlive([]*provider.Snapshot{first, second})
 	text := h.read()
 	runtime.KeepAlive(third)
-	first, second, third, written = nil, nil, nil, nil
+	first, second, third = nil, nil, nil
 	runtime.GC()
 	if built.recall.find(text) != nil {
 		t.Error("a document is kept that nobody works with")
