@@ -56,10 +56,11 @@ Exit codes: 0 done, 2 usage or config, 1 other failure; see each command.`,
 
 // exitsOfOverrides is what every command that changes an override exits with.
 const exitsOfOverrides = `
-Exit codes: 0 done, 3 an answer cannot go out, or a guard stops what would be
-written, 6 it is frozen, so that nothing is written now; in both cases the word
-is kept and holds; 2 no such TARGET, or usage or config, 4 this node is not the
-leader, or the lock is held, 1 it could not be stored, or another failure.`
+Exit codes: 0 the word is kept. 3 an answer cannot go out, or a guard stops what
+would be written, 5 the zone cannot be listed or written now, 6 it is frozen: in
+these three the word is kept too, and holds. 2 no such TARGET, or usage or
+config, 4 this node is not the leader, or the lock is held, 1 it could not be
+stored, or another failure.`
 
 // targetsOfOverrides says what a TARGET is.
 const targetsOfOverrides = `

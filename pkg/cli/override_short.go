@@ -23,8 +23,10 @@ in maintenance then, or all. The reason and the end have to be said; an end may
 be "forever". At the end, or with undrain, what is up comes back by itself;
 where a failback is held back, after that.
 
-The last answer that can carry a name stays, and the answer says so: do not
-begin the work before the command exits with 0.
+The last answer that can carry a name stays, and the answer says so, with 3.
+With 0 the word is kept, and not written yet: begin the work when sidestep
+status NAME shows the answer paused and a TTL has passed since. Without a daemon
+on this machine nothing is written before the next run or reconcile.
 ` + exitsOfOverrides,
 		Example: `  sidestep drain 203.0.113.10 --for 2h --reason "new kernel"
   sidestep drain dc1 --at 22:00 --for 4h --reason "power work" --dry-run`,

@@ -41,6 +41,10 @@ func TestForeseenLines(t *testing.T) {
 			later, control.Foreseen{Known: true, At: &at, Live: []string{"192.0.2.1"}, Stays: []control.Stay{{Value: "192.0.2.1", Reason: "why"}}},
 			[]string{"192.0.2.1 cannot go out then, as things are now: why; it goes out as soon as another can take its place"},
 		},
+		{
+			now, control.Foreseen{Known: true, At: &at, Out: []string{"a"}, Live: []string{"b"}, Zone: "example.com.", Error: "no answer"},
+			[]string{"a goes out when it may; 1 answer is live then", "not before its zone can be written again, which is tried until it can; now it cannot: zone example.com.: no answer"},
+		},
 		{now, control.Foreseen{Known: true, Reason: "all: 0 of 2 usable"}, []string{"nothing changes: it answers with nothing (all: 0 of 2 usable)"}},
 		{
 			now, control.Foreseen{Known: true, At: &at, Out: []string{"a"}, Live: []string{"b"}, Blocked: []control.Blocked{{Guard: "adopt", Detail: "ask"}}},

@@ -26,7 +26,7 @@ func (a *app) printOverruled(o control.Overruled) error {
 	case o.DryRun:
 		fmt.Fprintln(a.io.Out, "nothing was kept (--dry-run)")
 	case !o.Daemon:
-		fmt.Fprintln(a.io.Out, "no daemon runs here; to write it now: sidestep reconcile")
+		fmt.Fprintln(a.io.Out, "no daemon runs here, and nothing is written before the next run or reconcile; to write it now: sidestep reconcile")
 	}
 	return nil
 }
@@ -104,7 +104,7 @@ func timeWords(at, now time.Time) string {
 // foreseenLines say what becomes of a record set.
 func foreseenLines(r control.Foreseen, o control.Overruled, now time.Time) []string {
 	if !r.Known {
-		return []string{"what happens is not known yet, because what it answers with or what the probes see is not; look: sidestep plan"}
+		return troubled(r, "what happens is not known yet, because what it answers with or what the probes see is not; look: sidestep plan")
 	}
 	var lines []string
 	when := "now"
@@ -115,7 +115,7 @@ func foreseenLines(r control.Foreseen, o control.Overruled, now time.Time) []str
 		lines = append(lines, fmt.Sprintf("%s cannot go out %s: %s; it goes out as soon as another can take its place", s.Value, when, s.Reason))
 	}
 	if what := moves(r); what != "" {
-		lines = append(lines, fmt.Sprintf("%s %s; %s live then", what, whenWords(r, o, now), plural(len(r.Live), "answer is", "answers are")))
+		lines = append(lines, troubled(r, fmt.Sprintf("%s %s; %s live then", what, whenWords(r, o, now), plural(len(r.Live), "answer is", "answers are")))...)
 	} else if len(r.Stays) == 0 {
 		lines = append(lines, "nothing changes: it answers with "+orElse(strings.Join(r.Live, ", "), "nothing")+" ("+r.Reason+")")
 	}
@@ -123,6 +123,14 @@ func foreseenLines(r control.Foreseen, o control.Overruled, now time.Time) []str
 		lines = append(lines, fmt.Sprintf("not before guard %s lets it: %s", b.Guard, b.Detail))
 	}
 	return lines
+}
+
+// troubled adds to a line that its zone cannot be written now.
+func troubled(r control.Foreseen, line string) []string {
+	if r.Error == "" {
+		return []string{line}
+	}
+	return []string{line, "not before its zone can be written again, which is tried until it can; now it cannot: " + zoneWords(r.Zone, r.Error)}
 }
 
 func moves(r control.Foreseen) string {
@@ -146,7 +154,7 @@ func moves(r control.Foreseen) string {
 // whenWords is when it is written: by the clock with a daemon.
 func whenWords(r control.Foreseen, o control.Overruled, now time.Time) string {
 	switch {
-	case len(r.Blocked) > 0:
+	case len(r.Blocked) > 0, r.Error != "":
 		return "when it may"
 	case !o.Daemon && o.Override != nil && o.Override.From.After(now):
 		return "from " + timeWords(o.Override.From, now)

@@ -49,6 +49,8 @@ type Foreseen struct {
 	Stays   []Stay     `json:"stays"`
 	Blocked []Blocked  `json:"blocked"` // by what it is stopped
 	Reason  string     `json:"reason"`
+	Zone    string     `json:"zone"`
+	Error   string     `json:"error"` // why the zone could not be listed or written last; empty where it could
 }
 
 // Stay is an answer that was meant to go out and cannot.

@@ -257,6 +257,7 @@ func (d *Daemon) overruled(f engine.Foreseen, dryRun bool) control.Overruled {
 func describeForesight(f engine.Foresight) control.Foreseen {
 	r := control.Foreseen{
 		Name: string(f.Key.Name), Type: string(f.Key.Type), Variant: f.Key.Variant, Known: f.Known,
+		Zone: string(f.Key.Zone), Error: f.Err,
 		In: []string{}, Out: []string{}, Live: []string{}, Stays: []control.Stay{}, Blocked: []control.Blocked{},
 	}
 	if !f.Known {
@@ -286,11 +287,14 @@ func describeForesight(f engine.Foresight) control.Foreseen {
 
 func stopped(s plan.Set) bool { return len(s.Open()) < len(s.Changes) }
 
-// foresightExit is 3 where an answer cannot go out, or a guard stops what would
-// be written, and 6 where that is a freeze.
+// foresightExit is 5 where there is something to write and the zone cannot be, 3
+// where an answer cannot go out, or a guard stops what would be written, and 6
+// where that is a freeze.
 func foresightExit(f engine.Foresight) int {
 	stop := slices.ContainsFunc(f.After.Changes, func(c plan.Change) bool { return c.Guard == plan.GuardFreeze })
 	switch {
+	case f.Err != "" && (!f.Known || len(f.After.Changes) > 0):
+		return control.ExitProvider
 	case !f.Known:
 		return control.ExitDone
 	case len(f.Stays) > 0:

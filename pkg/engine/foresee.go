@@ -26,6 +26,7 @@ type Foresight struct {
 	Blocked []plan.Blocked // the refusals of After that concern the set
 	Stays   []string       // answers that the word takes out, and that stay live
 	At      time.Time      // when it is written at the earliest
+	Err     string         // why its zone could not be listed or written last; also where it is not planned yet
 }
 
 // Foresee says what an Override or a Clear would do, and changes nothing. An
@@ -104,7 +105,7 @@ func (e *Engine) suppose(words []*word) (restore func()) {
 // not about it and nothing changes by them.
 func (e *Engine) foresight(s *set, after plan.Plan, about []*word) (Foresight, bool) {
 	key := s.spec.Key
-	f := Foresight{Key: key}
+	f := Foresight{Key: key, Err: s.zone.err}
 	meant := slices.ContainsFunc(about, func(w *word) bool {
 		return s.under(w) || s.reachedAnywhere(w.thing) || w.thing.kind == override.Scenario && slices.Contains(s.spec.Whens(), w.thing.text)
 	})
