@@ -45,6 +45,14 @@ func TestForeseenLines(t *testing.T) {
 			now, control.Foreseen{Known: true, At: &at, Out: []string{"a"}, Live: []string{"b"}, Zone: "example.com.", Error: "no answer"},
 			[]string{"a goes out when it may; 1 answer is live then", "not before its zone can be written again, which is tried until it can; now it cannot: zone example.com.: no answer"},
 		},
+		{
+			now, control.Foreseen{Known: true, Reason: "pinned", Live: []string{"a"}, Down: []string{"a"}},
+			[]string{"nothing changes: it answers with a (pinned)", "WARNING: down by its probes, and taken for usable until that word ends: a"},
+		},
+		{
+			now, control.Foreseen{Name: "www.example.com.", Known: true, At: &at, Stays: []control.Stay{{Value: "a", Reason: "why", Pinned: true}}},
+			[]string{"a cannot go out now: why; the pin holds it, and it goes out once that ends: sidestep override clear www.example.com --kind pin"},
+		},
 		{now, control.Foreseen{Known: true, Reason: "all: 0 of 2 usable"}, []string{"nothing changes: it answers with nothing (all: 0 of 2 usable)"}},
 		{
 			now, control.Foreseen{Known: true, At: &at, Out: []string{"a"}, Live: []string{"b"}, Blocked: []control.Blocked{{Guard: "adopt", Detail: "ask"}}},

@@ -112,17 +112,28 @@ func foreseenLines(r control.Foreseen, o control.Overruled, now time.Time) []str
 		when = "then, as things are now"
 	}
 	for _, s := range r.Stays {
-		lines = append(lines, fmt.Sprintf("%s cannot go out %s: %s; it goes out as soon as another can take its place", s.Value, when, s.Reason))
+		lines = append(lines, fmt.Sprintf("%s cannot go out %s: %s; %s", s.Value, when, s.Reason, goesWhen(r, s)))
 	}
 	if what := moves(r); what != "" {
 		lines = append(lines, troubled(r, fmt.Sprintf("%s %s; %s live then", what, whenWords(r, o, now), plural(len(r.Live), "answer is", "answers are")))...)
 	} else if len(r.Stays) == 0 {
 		lines = append(lines, "nothing changes: it answers with "+orElse(strings.Join(r.Live, ", "), "nothing")+" ("+r.Reason+")")
 	}
+	if len(r.Down) > 0 {
+		lines = append(lines, "WARNING: down by its probes, and taken for usable until that word ends: "+strings.Join(r.Down, ", "))
+	}
 	for _, b := range r.Blocked {
 		lines = append(lines, fmt.Sprintf("not before guard %s lets it: %s", b.Guard, b.Detail))
 	}
 	return lines
+}
+
+// goesWhen is what holds an answer that cannot go out, and until when.
+func goesWhen(r control.Foreseen, s control.Stay) string {
+	if s.Pinned {
+		return "the pin holds it, and it goes out once that ends: sidestep override clear " + record.Name(r.Name).Unrooted() + " --kind pin"
+	}
+	return "it goes out as soon as another can take its place"
 }
 
 // troubled adds to a line that its zone cannot be written now.

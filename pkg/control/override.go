@@ -50,6 +50,7 @@ type Foreseen struct {
 	Blocked []Blocked  `json:"blocked"` // by what it is stopped
 	Reason  string     `json:"reason"`
 	Zone    string     `json:"zone"`
+	Down    []string   `json:"down"`  // put in by the word, although the probes say they are down
 	Error   string     `json:"error"` // why the zone could not be listed or written last; empty where it could
 }
 
@@ -57,6 +58,7 @@ type Foreseen struct {
 type Stay struct {
 	Value  string `json:"value"`
 	Reason string `json:"reason"`
+	Pinned bool   `json:"pinned"` // the record set is pinned to it
 }
 
 // Overrides is the answer of override list.

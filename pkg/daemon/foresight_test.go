@@ -33,3 +33,30 @@ func TestAWordOnAZoneThatCannotBeWritten(t *testing.T) {
 		}
 	})
 }
+
+// A pin to a dead answer, or one that is forced up, is warned of when it is said;
+// and a drain of what is pinned says what holds it.
+func TestAWordThatKeepsADeadAnswer(t *testing.T) {
+	bubbled(t, func(t *testing.T) {
+		w := newWorld(t, class)
+		d := w.run()
+		w.site.fail(a)
+		time.Sleep(settled)
+		for _, request := range []control.OverrideRequest{
+			{Kind: "pin", Target: "www", Values: []string{a}, For: "1h", DryRun: true},
+			{Kind: "force-up", Target: a, For: "1h", DryRun: true},
+			{Kind: "pin", Target: "www", Values: []string{a}, For: "1h"},
+		} {
+			if r := d.overrule(request).Records[0]; strings.Join(r.Down, " ") != a {
+				t.Errorf("%s: %+v", request.Kind, r)
+			}
+		}
+		if r := d.overrule(control.OverrideRequest{Kind: "pin", Target: "www", Values: []string{b}, For: "1h", DryRun: true}).Records[0]; len(r.Down) > 0 {
+			t.Errorf("b is up: %+v", r)
+		}
+		answer := d.overrule(control.OverrideRequest{Kind: "drain", Target: a, For: "1h"})
+		if s := answer.Records[0].Stays; len(s) != 1 || !s[0].Pinned || answer.Exit != control.ExitGuard || len(answer.Records[0].Down) > 0 {
+			t.Errorf("the drain: %+v", answer.Records)
+		}
+	})
+}

@@ -258,7 +258,7 @@ func describeForesight(f engine.Foresight) control.Foreseen {
 	r := control.Foreseen{
 		Name: string(f.Key.Name), Type: string(f.Key.Type), Variant: f.Key.Variant, Known: f.Known,
 		Zone: string(f.Key.Zone), Error: f.Err,
-		In: []string{}, Out: []string{}, Live: []string{}, Stays: []control.Stay{}, Blocked: []control.Blocked{},
+		In: []string{}, Out: []string{}, Live: []string{}, Down: []string{}, Stays: []control.Stay{}, Blocked: []control.Blocked{},
 	}
 	if !f.Known {
 		return r
@@ -276,8 +276,9 @@ func describeForesight(f engine.Foresight) control.Foreseen {
 		case record.SetTTL, record.SetWeight:
 		}
 	}
+	r.Down = list(f.Down)
 	for _, value := range f.Stays {
-		r.Stays = append(r.Stays, control.Stay{Value: value, Reason: f.After.Wanted.Why(value)})
+		r.Stays = append(r.Stays, control.Stay{Value: value, Reason: f.After.Wanted.Why(value), Pinned: f.After.Wanted.Pinned})
 	}
 	if stopped(f.After) {
 		r.Blocked = blocked(f.Blocked)

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"sidestep/pkg/health"
 	"sidestep/pkg/override"
 	"sidestep/pkg/plan"
 	"sidestep/pkg/record"
@@ -25,6 +26,7 @@ type Foresight struct {
 	After   plan.Set
 	Blocked []plan.Blocked // the refusals of After that concern the set
 	Stays   []string       // answers that the word takes out, and that stay live
+	Down    []string       // answers that the word puts in although the probes say that they are down
 	At      time.Time      // when it is written at the earliest
 	Err     string         // why its zone could not be listed or written last; also where it is not planned yet
 }
@@ -126,11 +128,24 @@ func (e *Engine) foresight(s *set, after plan.Plan, about []*word) (Foresight, b
 		if out && slices.Contains(is.Wanted.Live, value) {
 			f.Stays = append(f.Stays, value)
 		}
+		if e.keepsDead(s, i, about) && (!is.Wanted.Pinned || slices.Contains(is.Wanted.Live, value)) {
+			f.Down = append(f.Down, value)
+		}
 	}
 	if frozen := len(about) > 0 && about[0].Kind == override.Freeze; frozen {
 		return f, meant && len(is.Changes) > 0 // the others answer with what they answer with
 	}
 	return f, meant || !slices.Equal(was.Wanted.Live, is.Wanted.Live)
+}
+
+// keepsDead reports whether one of the words in force puts an answer in whose
+// probes say that it is down.
+func (e *Engine) keepsDead(s *set, i int, about []*word) bool {
+	kind := e.ruling(s, i)
+	return seenBy(s.targets[i]) == health.Down && slices.ContainsFunc(about, func(w *word) bool {
+		puts := w.Kind == override.ForceUp || w.Kind == override.Pin && s.under(w)
+		return puts && w.Kind == kind && slices.Contains(e.orders, w)
+	})
 }
 
 // writeTime is when a zone is written at the earliest by what begins with the
