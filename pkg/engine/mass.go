@@ -239,6 +239,20 @@ func (e *Engine) noteFallen(t *target) {
 	}
 }
 
+// restoreFallen remembers what an earlier process brought down a short while ago.
+func (e *Engine) restoreFallen() {
+	if !e.hasMass() {
+		return
+	}
+	e.mass.fallen = nil
+	for _, t := range e.targets {
+		if at := e.boot(t.since); t.health.Is() == health.Down && at >= e.now.Boot-e.config.Mass.Within {
+			e.mass.fallen = append(e.mass.fallen, fallen{at, e.group(t.id.Address)})
+		}
+	}
+	slices.SortFunc(e.mass.fallen, func(a, b fallen) int { return cmp.Or(cmp.Compare(a.at, b.at), strings.Compare(a.group, b.group)) })
+}
+
 func (e *Engine) tellMass(detail string) {
 	e.tell(Entry{Kind: "guard", Target: "mass", Guard: plan.GuardMass, Detail: detail})
 }

@@ -8,11 +8,12 @@ import (
 
 	"sidestep/pkg/check"
 	"sidestep/pkg/health"
+	"sidestep/pkg/override"
 	"sidestep/pkg/scenario"
 )
 
-// outage is how long a target was down, without the time in which its site was
-// in maintenance.
+// outage is how long a target was down, without the time in which that was
+// planned: its site was in maintenance, or its answers there were drained.
 type outage struct {
 	before time.Duration // counted until it was last interrupted
 	from   time.Duration // boot time since when it counts; meaningless while it does not
@@ -57,8 +58,34 @@ func (e *Engine) countOutage(t *target, to health.Verdict) {
 func (e *Engine) beginOutage(s *site, id string, from time.Duration) {
 	if s.outages[id] == nil {
 		s.outages[id] = &outage{from: from, counts: true}
-		s.outages[id].pause(e.maintenanceOf(s) != "", e.now.Boot)
+		s.outages[id].pause(e.planned(s, id), e.now.Boot)
 	}
+}
+
+// planned reports whether a target may be down without that being an outage of a
+// site: the site is in maintenance, or a drain holds every answer out that rests
+// on the target there.
+func (e *Engine) planned(s *site, id string) bool {
+	if e.maintenanceOf(s) != "" {
+		return true
+	}
+	t := e.targets[id]
+	if t == nil {
+		return false
+	}
+	drained := false
+	for _, set := range t.sets {
+		for i, needs := range set.targets {
+			if set.sites[i] != s || !slices.Contains(needs, t) {
+				continue
+			}
+			if w := e.rule(set, i); w == nil || w.Kind != override.Drain {
+				return false
+			}
+			drained = true
+		}
+	}
+	return drained
 }
 
 // endOutage ends one outage, and lets the site wait when it was too long.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sidestep/pkg/override"
+	"sidestep/pkg/steer"
 )
 
 // word is an override, and what it is in the config in force. Its times are boot
@@ -263,7 +264,27 @@ func (e *Engine) restoreWords(saved []override.Override) {
 		e.words = append(e.words, w)
 	}
 	e.words = sorted(e.words)
+	e.breakHolds()
 	e.obey()
+}
+
+// breakHolds lets a word that took answers out, and ended before this process
+// began, bear on since when they are usable: it broke that as it would have then.
+func (e *Engine) breakHolds() {
+	for _, w := range e.words {
+		if w.inert != "" || !w.Kind.Out() || e.now.Boot < w.until {
+			continue
+		}
+		for _, s := range e.sets {
+			for i := range s.targets {
+				value := s.spec.At(i).Value
+				if before, found := s.earlier[value]; found && s.reached(w.thing, i) && before.Usable == steer.Yes && before.Since < w.until {
+					before.Since = w.until
+					s.earlier[value] = before
+				}
+			}
+		}
+	}
 }
 
 func (e *Engine) tellWord(w *word, detail, by string) {

@@ -87,13 +87,12 @@ func (e *Engine) maintenanceOf(s *site) string {
 	return ""
 }
 
-// refreshSite takes over whether a site is in maintenance. It is called when
-// that may have changed: by a reload, or by an operator's word.
+// refreshSite takes over whether a site is in maintenance, and which of its
+// outages are planned. It is called when that may have changed: by a reload, or by an operator's word.
 func (e *Engine) refreshSite(s *site) {
-	in := e.maintenanceOf(s) != ""
-	e.scenes.net.Set(s.maintenance, scenario.Of(in))
-	for _, o := range s.outages {
-		o.pause(in, e.now.Boot)
+	e.scenes.net.Set(s.maintenance, scenario.Of(e.maintenanceOf(s) != ""))
+	for id, o := range s.outages {
+		o.pause(e.planned(s, id), e.now.Boot)
 	}
 	e.outdate(s.sets...)
 }

@@ -89,7 +89,7 @@ func (s *site) restoreOutages(e *Engine, states map[string]OutageState) {
 		if o.counts {
 			o.from = e.boot(state.Since)
 		}
-		o.pause(e.maintenanceOf(s) != "", e.now.Boot)
+		o.pause(e.planned(s, id), e.now.Boot)
 		s.outages[id] = o
 	}
 }

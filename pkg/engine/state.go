@@ -163,6 +163,7 @@ func (e *Engine) Restore(state State, verdicts, holds bool) {
 			e.restoreTarget(id, old)
 		}
 	}
+	e.restoreFallen()
 	e.restoreSites(state.Sites, holds)
 	for _, old := range state.Sets {
 		if s := e.set(old.Key); s != nil {
