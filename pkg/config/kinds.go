@@ -42,6 +42,21 @@ func text(word string) *kind {
 	}}
 }
 
+// yamlWords are what YAML, in one version or another, takes for a boolean.
+var yamlWords = []string{"true", "false", "yes", "no", "on", "off", "y", "n"}
+
+// reason takes the words for something that is so as soon as its key is there:
+// a boolean would read as a switch, and "false" do the opposite of it.
+func reason(so string) *kind {
+	words := text("a reason in words")
+	return &kind{word: words.word, parse: func(s string) (any, *fault) {
+		if slices.Contains(yamlWords, strings.ToLower(s)) {
+			return nil, faultf("expected a reason in words, got %s; %s as soon as the key is there", quote(s), so).advise("remove the line if that is not meant")
+		}
+		return words.parse(s)
+	}}
+}
+
 // anyText takes an empty text, too.
 func anyText(word string) *kind {
 	return &kind{word: word, parse: func(s string) (any, *fault) { return s, nil }}

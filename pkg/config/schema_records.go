@@ -126,7 +126,7 @@ var siteKeys = []field{
 		field{name: "mode", kind: choice("auto", "approve", "fresh"), def: "approve", doc: "what the site then waits for: nothing, sidestep approve SITE, or the check to pass at the address of each answer (or the approval)"},
 		field{name: "check", kind: label("a check's name"), doc: "mode: fresh: the check that proves current data, say by a field of its json; it is probed at the address of each answer"},
 	), doc: "how the site comes back after a long outage"},
-	{name: "maintenance", kind: text("a reason"), doc: "why the site is out, though it may be healthy: its answers leave, and no outage is counted"},
+	{name: "maintenance", kind: reason("the site is out"), doc: "why the site is out, though it may be healthy: its answers leave, and no outage is counted"},
 }
 
 var termKind = pattern("a term: [not] NAME, SITE.SIGNAL, or CHECK@ADDRESS", `(?:not +|! *)?[a-z0-9-]+(?:\.[a-z0-9-]+|@[^\s@]+)?`)
