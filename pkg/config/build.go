@@ -48,6 +48,7 @@ func (b *builder) build(root *item) {
 	b.crossRules()
 	b.sceneRules(root.at("sites"))
 	b.canaryRules(root.at("canary"))
+	b.massRules(root.at("guard", "mass"))
 }
 
 // absolute makes a path absolute, counting from the file's folder.
