@@ -109,7 +109,7 @@ func (l *log) fitFields(it *item, k *kind, pattern string) {
 	for _, child := range it.items {
 		child.key = k.field(child.name)
 		if child.key == nil {
-			l.fail(child.keyPos, child.path(), "unknown key", known(child.name, k.names()))
+			l.fail(child.keyPos, child.path(), "unknown key", k.knownKey(child.name))
 			continue
 		}
 		l.fit(child, child.key.kind, join(pattern, child.name))
@@ -119,6 +119,37 @@ func (l *log) fitFields(it *item, k *kind, pattern string) {
 			l.fail(it.pos, join(it.path(), f.name), "missing; expected "+f.kind.expects(), "")
 		}
 	}
+}
+
+// mostPlaces is in how many places a key may be at home to be worth telling.
+const mostPlaces = 3
+
+// knownKey is a hint for a key that the kind lacks: one of its keys that is near,
+// or else where the key belongs.
+func (k *kind) knownKey(name string) string {
+	places := schema.placesOf(name, "")
+	if near := maybe(name, k.names()); near != "" || len(places) == 0 || len(places) > mostPlaces {
+		return known(name, k.names())
+	}
+	return fmt.Sprintf("did you mean %s? known here: %s", strings.Join(places, " or "), strings.Join(slices.Sorted(slices.Values(k.names())), ", "))
+}
+
+// placesOf lists the paths, as CONFIG.md has them, at which the kind has a key.
+func (k *kind) placesOf(name, path string) []string {
+	var places []string
+	for _, f := range k.fields {
+		if f.name == name {
+			places = append(places, join(path, name))
+		}
+		places = append(places, f.kind.placesOf(name, join(path, f.name))...)
+	}
+	if k.each != nil {
+		places = append(places, k.each.placesOf(name, join(path, "NAME"))...)
+	}
+	if k.elem != nil {
+		places = append(places, k.elem.placesOf(name, path+"[]")...)
+	}
+	return places
 }
 
 func (l *log) fitEach(it *item, k *kind, pattern string) {

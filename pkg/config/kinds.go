@@ -419,7 +419,26 @@ func listOf(of *kind) *kind {
 
 // oneOrMore takes one value or a list of them.
 func oneOrMore(of *kind) *kind {
-	return &kind{word: of.word + ", or a list", parse: of.parse, elem: of}
+	return &kind{word: of.word + ", or a list", elem: of, parse: func(s string) (any, *fault) {
+		value, f := of.parse(s)
+		if f != nil && of.areMany(s) {
+			f.advise("a list is written [" + strings.Join(manyOf(s), ", ") + "]")
+		}
+		return value, f
+	}}
+}
+
+func manyOf(s string) []string {
+	return strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ' ' })
+}
+
+// areMany reports whether a text is several values without the brackets of a list.
+func (k *kind) areMany(s string) bool {
+	many := manyOf(s)
+	return len(many) > 1 && !slices.ContainsFunc(many, func(one string) bool {
+		_, f := k.parse(one)
+		return f != nil
+	})
 }
 
 // dict takes a mapping with free keys.

@@ -3,7 +3,7 @@ package record
 import (
 	"fmt"
 	"net/netip"
-	"strconv"
+	"slices"
 	"strings"
 )
 
@@ -83,6 +83,21 @@ func looksLikeAddress(s string) bool {
 	return strings.Contains(text, ":") || last != "" && strings.Trim(last, "0123456789") == ""
 }
 
+// expectedAddress says what an address looks like of the family that was tried.
+func expectedAddress(s string) string {
+	octets := strings.Split(s, ".")
+	padded := func(o string) bool { return len(o) > 1 && o[0] == '0' }
+	switch {
+	case strings.Contains(s, ":"):
+		return "expected an IPv6 address such as 2001:db8::10"
+	case !looksLikeAddress(s):
+		return "expected an IPv4 or IPv6 address"
+	case len(octets) == 4 && slices.ContainsFunc(octets, padded):
+		return "expected numbers without leading zeros, which some programs read as octal"
+	}
+	return "expected four numbers from 0 to 255 with dots between them"
+}
+
 // ParseAddress reads an address that a name may answer with.
 func ParseAddress(s string) (netip.Addr, error) {
 	addr, err := netip.ParseAddr(s)
@@ -90,9 +105,7 @@ func ParseAddress(s string) (netip.Addr, error) {
 		if _, err := netip.ParseAddrPort(s); err == nil {
 			return netip.Addr{}, fmt.Errorf("read address %q: an address has no port here", s)
 		}
-		// The error repeats the text.
-		why := strings.TrimPrefix(err.Error(), "ParseAddr("+strconv.Quote(s)+"): ")
-		return netip.Addr{}, fmt.Errorf("read address %q: %s", s, why)
+		return netip.Addr{}, fmt.Errorf("read address %q: %s", s, expectedAddress(s))
 	}
 	what := ""
 	switch {
