@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"sidestep/pkg/config"
+	"sidestep/pkg/scenario"
 )
 
 // testApp is the command line with nowhere to write.
@@ -119,6 +120,29 @@ func TestHelpNamesWhatIsBuilt(t *testing.T) {
 				t.Errorf("%s: its help speaks of %q, which is not built", cmd.CommandPath(), word)
 			}
 		}
+	}
+}
+
+// TestHelpNamesTheStatesOfASite asks a site that loses one signal after the other
+// for its state, and looks for these in this order in what people read.
+func TestHelpNamesTheStatesOfASite(t *testing.T) {
+	site := scenario.Site{Signals: []scenario.Signal{{Name: "NAME"}, {Name: "lan"}, {Name: "wan"}, {Name: "access"}, {Name: "internet"}}}
+	scenario.SortSignals(site.Signals)
+	order := regexp.QuoteMeta(scenario.StateMaintenance)
+	for i := range site.Signals {
+		order += ".*" + site.State(false, func(name string) scenario.Truth {
+			return scenario.Of(slices.IndexFunc(site.Signals, func(s scenario.Signal) bool { return s.Name == name }) < i)
+		})
+	}
+	want := regexp.MustCompile("(?s)" + order + ".*unknown.*ok")
+	reference, err := os.ReadFile("../config/CONFIG.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := regexp.MustCompile("(?m)^. `sites.NAME.signals` .*$").FindString(string(reference))
+	status, _, err := testRoot().Find([]string{"status"})
+	if err != nil || !want.MatchString(status.Long) || !want.MatchString(row) {
+		t.Errorf("%v: want %s in\n%s\n%s", err, want, status.Long, row)
 	}
 }
 

@@ -23,6 +23,12 @@ func (a *app) statusCommand() *cobra.Command {
 It asks the daemon on this machine. NAME shows one name and what it rests on:
 targets, sites with the state of each signal, and scenarios with each term.
 
+The state of a site is the first of these that is so: maintenance, no-internet,
+no-access, no-wan, no-lan (that signal of it is false), no-NAME of its other
+signals by name, unknown (none is false, and one is not known), ok. It takes no
+answer out but by a scenario that asks for it, named in the answer's when;
+maintenance takes out all answers that name the site.
+
 Exit codes: 0 the daemon answered, whatever it said, 1 no daemon runs here, or
 another failure, 2 usage or config, or no such NAME.`,
 		Example: `  sidestep status

@@ -120,7 +120,7 @@ var siteKeys = []field{
 		field{name: "targets", kind: listOf(address("an address")), need: true, doc: "what is probed, with one check once, however many signals and answers rest on it"},
 		field{name: "need", kind: pattern("any, all, or a number", `any|all|[1-9][0-9]{0,5}`), def: "any", doc: "how many of them must be up for the signal to be true"},
 		field{name: "vantages", kind: object(vantageKeys...), doc: "who judges; needs etcd"},
-	)), need: true, doc: "the dimensions of its reach: internet, access, wan, lan, or names of your own; the first that is false, in this order, is the state of the site"},
+	)), need: true, doc: "the dimensions of its reach: internet, access, wan, lan, or names of your own; the state of the site is the first of these that is so: maintenance, no-internet, no-access, no-wan, no-lan, no-NAME of the others by name, unknown (none is false, and one is not known), ok"},
 	{name: "return", kind: object(
 		field{name: "after_outage", kind: duration(0), def: "30m", doc: "outages longer than this: from a verdict down to the verdict up, without maintenance; the longest of the site's answers counts, and then all of them wait"},
 		field{name: "mode", kind: choice("auto", "approve", "fresh"), def: "approve", doc: "what the site then waits for: nothing, sidestep approve SITE, or the check to pass at the address of each answer (or the approval)"},
