@@ -42,7 +42,7 @@ func (p *parser) result(verb string, words []string) (action, error) {
 		finds = found{check.Unknown, check.PhaseConnect, check.CauseLocal}
 	}
 	rest := words[1:]
-	if len(rest) > 0 && strings.Contains(rest[0], "/") && verb != "up" {
+	if len(rest) > 0 && rest[0] != "from" && verb != "up" {
 		if finds.phase, finds.cause, err = parseWhere(rest[0]); err != nil {
 			return nil, err
 		}
@@ -63,7 +63,10 @@ func (p *parser) result(verb string, words []string) (action, error) {
 }
 
 func parseWhere(text string) (check.Phase, check.Cause, error) {
-	phase, cause, _ := strings.Cut(text, "/")
+	phase, cause, both := strings.Cut(text, "/")
+	if !both {
+		return "", "", fmt.Errorf("expected PHASE/CAUSE such as %s/%s, got %s; a comment begins with #", noAnswer.phase, noAnswer.cause, shown(text))
+	}
 	if !slices.Contains(phases, phase) {
 		return "", "", fmt.Errorf("expected PHASE/CAUSE, got the phase %s; %s", shown(phase), near(phase, phases))
 	}
@@ -125,7 +128,7 @@ func (p *parser) restart(_ string, words []string) (action, error) {
 	downtime := time.Duration(0)
 	if len(words) > 0 {
 		var err error
-		if downtime, err = parseTime(words[0]); err != nil {
+		if downtime, err = ParseTime(words[0]); err != nil {
 			return nil, fmt.Errorf("downtime: %w", err)
 		}
 		words = words[1:]
@@ -140,6 +143,9 @@ func (p *parser) approve(_ string, words []string) (action, error) {
 	}
 	ev := engine.Approve{Target: p.names.complete(words[0]), By: "timeline"}
 	rest := words[1:]
+	if err := p.names.approvable(words[0], len(rest) > 0); err != nil {
+		return nil, err
+	}
 	if len(rest) > 0 && rest[0] == "--plan" {
 		if len(rest) == 1 {
 			return nil, fmt.Errorf("expected a checksum after --plan, got nothing")

@@ -11,7 +11,9 @@ import (
 	"sidestep/pkg/config"
 	"sidestep/pkg/daemon"
 	"sidestep/pkg/engine"
+	"sidestep/pkg/override"
 	"sidestep/pkg/record"
+	"sidestep/pkg/steer"
 )
 
 // names is what a timeline may speak of.
@@ -116,6 +118,39 @@ func (n names) zoneNames() []string {
 		list = append(list, z.Unrooted())
 	}
 	return list
+}
+
+// approvable refuses what nobody can say yes to in this config. Whether anything
+// waits for it shows only when it is played.
+func (n names) approvable(text string, plan bool) error {
+	if plan {
+		_, err := n.zone(text)
+		return err
+	}
+	if n.complete(text) != text || text == "all" || slices.ContainsFunc(n.config.Records, isOf(text)) {
+		return nil
+	}
+	for _, site := range n.config.Sites {
+		if site.Name == text {
+			return nil
+		}
+	}
+	if _, err := n.targets(text); err == nil {
+		return nil
+	}
+	return fmt.Errorf("expected a record set, an address, a site or all, got %s; %s", shown(text), near(text, daemon.OverrideTargets(n.config, override.Drain)))
+}
+
+// isOf tells the record sets that a text names, or a value of.
+func isOf(text string) func(*steer.Spec) bool {
+	return func(spec *steer.Spec) bool {
+		name, err := record.ParseName(text)
+		if err == nil && name == spec.Key.Name {
+			return true
+		}
+		value, err := record.ParseValue(spec.Key.Type, text)
+		return err == nil && spec.Names(value)
+	}
 }
 
 // complete makes a full name of a short one, as the command line does.

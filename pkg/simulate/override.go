@@ -143,7 +143,7 @@ func (p *parser) set(kind override.Kind, target string, values []string, flags s
 // as on the command line, by the wall clock of the run, which is UTC.
 func parseAt(text string, now time.Time) (time.Time, error) {
 	at, err := override.ParseAt(text, now)
-	if d, noTime := parseTime(text); noTime == nil {
+	if d, noTime := ParseTime(text); noTime == nil {
 		at, err = epoch.Add(d), nil
 	}
 	if err == nil && at.Before(now) {

@@ -90,7 +90,7 @@ func (p *parser) line(text string) (event Event, found bool, err error) {
 	if err != nil || len(words) == 0 {
 		return Event{}, false, err
 	}
-	if event.At, err = parseTime(words[0]); err != nil {
+	if event.At, err = ParseTime(words[0]); err != nil {
 		return Event{}, false, err
 	}
 	p.at = event.At
@@ -124,7 +124,10 @@ func verbs() map[string]func(p *parser, verb string, words []string) (action, er
 	}
 }
 
-func verbNames() []string { return slices.Sorted(maps.Keys(verbs())) }
+// verbNames are those that a timeline may have.
+func verbNames() []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(verbs())), func(verb string) bool { return verb == "vantage" })
+}
 
 // notBuilt refuses an event of a feature that this version does not have.
 func notBuilt(feature string) func(*parser, string, []string) (action, error) {

@@ -23,7 +23,14 @@ func TestParseRefuses(t *testing.T) {
 		"5s down dc1.wan":                              `got "dc1.wan"; known: 10.0.0.1, 10.0.0.2`,
 		"5s down 10.0.0.1 conect/refused":              `expected PHASE/CAUSE, got the phase "conect"; did you mean "connect"?`,
 		"5s down 10.0.0.1 connect/refsued":             `expected PHASE/CAUSE, got the cause "refsued"; did you mean "refused"?`,
-		"5s down 10.0.0.1 refused":                     `expected the end of the line, got "refused"`,
+		"5s down 10.0.0.1 connect":                     `expected PHASE/CAUSE such as connect/timeout, got "connect"`,
+		"5s unknown 10.0.0.1 refused":                  `expected PHASE/CAUSE such as connect/timeout, got "refused"`,
+		"5s down 10.0.0.1 connect/refused now":         `expected the end of the line, got "now"`,
+		"5s approve nobody":                            `approve: expected a record set, an address, a site or all, got "nobody"; known: 10.0.0.1, 10.0.0.2, all,`,
+		"5s approve web@10.0.0.9":                      `got "web@10.0.0.9"; did you mean "web@10.0.0.1"?`,
+		"5s approve 10.0.0.9":                          `got "10.0.0.9"; did you mean "10.0.0.1"?`,
+		"5s approve example.com":                       `expected a record set, an address, a site or all, got "example.com"`,
+		"5s approve www --plan abc":                    `expected a zone of the config, got "www"`,
 		"5s up 10.0.0.1 connect/refused":               `expected the end of the line, got "connect/refused"`,
 		"5s down 10.0.0.1 connect/refused from eu":     `not built yet: results from vantages`,
 		"5s down '10.0.0.1":                            `a quote that is not closed`,
@@ -109,23 +116,39 @@ records:
 			t.Errorf("%s: got %s, %v; want %s", text, strings.Join(got, " "), err, want)
 		}
 	}
+	for _, target := range []string{"www", "six.example.com.", "dc1", "10.0.0.1", "web@10.0.0.2", "10.9.9.2", "a.example.net", "all", "example.com --plan abc"} {
+		if _, err := Parse("t", []byte("0 approve "+target), c); err != nil {
+			t.Error(err)
+		}
+	}
 	if _, err := Parse("t", []byte("0 up 10.0.0.1\r\n0.5 up 10.0.0.1\n\t90 up 10.0.0.1 # 90s\n90s restart\n"), c); err != nil {
 		t.Error(err)
 	}
 }
 
-// TestApproveOfNothing: what only shows when it is played names its line, and what
-// was decided before stands.
+// TestOfferedEventsAreBuilt: an event that is refused, and that the help does not
+// name, is not offered either.
+func TestOfferedEventsAreBuilt(t *testing.T) {
+	c := load(t, twoServers)
+	for _, text := range []string{"5s", "5s quake"} {
+		if _, err := Parse("t.txt", []byte(text), c); err == nil || !strings.Contains(err.Error(), "undrain, unfreeze, unknown, up") || strings.Contains(err.Error(), "vantage") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+// TestApproveOfNothing: whether anything waits only shows when it is played. The
+// error names the line, and what was decided before stands.
 func TestApproveOfNothing(t *testing.T) {
 	c := load(t, twoServers)
-	timeline, err := Parse("t.txt", []byte("1m down 10.0.0.1\n5m approve 10.0.0.9\n"), c)
+	timeline, err := Parse("t.txt", []byte("1m down 10.0.0.1\n5m approve 10.0.0.2\n"), c)
 	if err != nil {
 		t.Fatal(err)
 	}
 	n := 0
 	err = Run(context.Background(), Options{Config: c, Timeline: timeline, Until: time.Hour, Decision: func(Decision) { n++ }})
 	var wrong Errors
-	if !errors.As(err, &wrong) || !strings.HasPrefix(err.Error(), "t.txt:2: approve \"10.0.0.9\": it is no record set") || n != 1 {
+	if !errors.As(err, &wrong) || !strings.HasPrefix(err.Error(), "t.txt:2: approve \"10.0.0.2\": it is no record set") || n != 1 {
 		t.Errorf("%d decisions, %v", n, err)
 	}
 }

@@ -47,9 +47,9 @@ var seconds = regexp.MustCompile(`^[0-9]{1,10}(?:\.[0-9]{1,9})?$`)
 // longest is as far as a timeline reaches: ten years.
 const longest = 10 * 365 * 24 * time.Hour
 
-// parseTime reads a duration as the config does: 10s, 1m30s, or a number of
-// seconds.
-func parseTime(text string) (time.Duration, error) {
+// ParseTime reads how long after the start of a run something is, as the config
+// reads durations: 10s, 1m30s, or a number of seconds; 0 to ten years.
+func ParseTime(text string) (time.Duration, error) {
 	number := text
 	if seconds.MatchString(number) {
 		number += "s"
