@@ -18,7 +18,7 @@ import (
 )
 
 func (a *app) simulateCommand() *cobra.Command {
-	var until time.Duration
+	var end string
 	cmd := &cobra.Command{
 		Use:   "simulate TIMELINE",
 		Short: "Rehearse what would be written, event by event, in virtual time",
@@ -64,15 +64,17 @@ Exit codes: 0 the timeline was played, 1 interrupted or another failure,
   echo "1m down 203.0.113.10" | sidestep simulate -`,
 		Args: arguments(1, 1, "one TIMELINE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if !cmd.Flags().Changed("until") {
-				until = -1
-			} else if until < 0 {
-				return misused(cmd, "--until %s: expected a duration of 0 or more", until)
+			until := byDefault
+			if cmd.Flags().Changed("until") {
+				var err error
+				if until, err = simulate.ParseTime(end); err != nil {
+					return misused(cmd, "--until: %w", err)
+				}
 			}
 			return a.simulate(cmd.Context(), args[0], until)
 		},
 	}
-	cmd.Flags().DurationVar(&until, "until", 0, "end the run this `TIME` after its start (default one hour after the last event)")
+	cmd.Flags().StringVar(&end, "until", "", "end the run this `TIME` after its start (default one hour after the last event)")
 	a.addJSON(cmd)
 	return cmd
 }
@@ -80,7 +82,10 @@ Exit codes: 0 the timeline was played, 1 interrupted or another failure,
 // afterLast is how long a run goes on after the last event.
 const afterLast = time.Hour
 
-// simulate plays a timeline; a negative until is the default.
+// byDefault is the until of a run that nobody gave an end.
+const byDefault = time.Duration(-1)
+
+// simulate plays a timeline until so long after the start.
 func (a *app) simulate(ctx context.Context, file string, until time.Duration) error {
 	cfg, err := a.loadToRehearse()
 	if err != nil {
@@ -94,7 +99,7 @@ func (a *app) simulate(ctx context.Context, file string, until time.Duration) er
 	if err != nil {
 		return &usageError{err}
 	}
-	if until < 0 {
+	if until == byDefault {
 		until = timeline.End() + afterLast
 	}
 	var decisions []simulate.Decision
