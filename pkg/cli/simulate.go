@@ -48,9 +48,11 @@ in the order of the file, then ends of overrides, probes, and writes. The wall
 clock of the run begins at 2000-01-01T00:00:00Z.
 
 The answer is one line for each record set that a plan changed, at the moment of
-the write. What a guard refuses, an override that ends, and what a provider did
-not take is said on stderr. Nothing is opened but the config and the timeline,
-and no secret is read; a provider that this version does not have may be named.
+the write. On stderr stands what the names answer with at the start, what a
+guard refuses, an override that ends, what waits for a person, what a provider
+did not take, and what the run ended before. Nothing is opened but the config
+and the timeline, and no secret is read; a provider that this version does not
+have may be named.
 
 With --json one object a line, with names that stay:
 

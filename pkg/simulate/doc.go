@@ -21,6 +21,9 @@
 // hold, the zones are as reconcile would leave them, every other value that the
 // config names is parked, and nothing waits for a first yes.
 //
+// Beside the decisions a run tells what explains them (aside.go): what the names
+// answer with at the start, what waits for a person, and what the run ends before.
+//
 // Where nothing has happened for a while the results of probes only repeat
 // themselves and change nothing. Those are left out (skip.go), and taken up again
 // a while before the next event; a test compares with runs that leave nothing out.

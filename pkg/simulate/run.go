@@ -45,6 +45,7 @@ func (w *world) run(ctx context.Context) error {
 	if err := w.setUp(ctx); err != nil {
 		return err
 	}
+	w.tellStart()
 	events := options.Timeline.Events
 	const often = 4096 // moments between two reports of progress
 	for n := 0; ; n++ {
@@ -66,6 +67,7 @@ func (w *world) run(ctx context.Context) error {
 		events = events[here:]
 		at := w.nextMoment(events)
 		if at-begins > options.Until {
+			w.tellEnd(events)
 			return nil
 		}
 		w.clock.Advance(at - w.clock.Boot())
@@ -97,6 +99,7 @@ func (w *world) moment(ctx context.Context, events []Event) error {
 		return err
 	}
 	w.flush()
+	w.tellWaiting()
 	return nil
 }
 

@@ -65,15 +65,17 @@ type world struct {
 	probed   []*target // targets, sorted by id
 	canary   canary
 	leads    bool
-	started  time.Duration  // boot time at which this process began
-	next     time.Duration  // boot time of the next Tick that matters; 0 for none
-	stirred  time.Duration  // boot time at which anything happened last
-	asleep   bool           // probes are left out, see skip.go
-	stopped  *engine.State  // what the process that ended saved
-	ended    time.Duration  // boot time at which it did
-	returns  time.Duration  // boot time at which the next process begins
-	meantime []engine.Event // what persons said while no process ran
-	lines    []Decision     // of this moment
+	started  time.Duration         // boot time at which this process began
+	next     time.Duration         // boot time of the next Tick that matters; 0 for none
+	stirred  time.Duration         // boot time at which anything happened last
+	asleep   bool                  // probes are left out, see skip.go
+	stopped  *engine.State         // what the process that ended saved
+	ended    time.Duration         // boot time at which it did
+	returns  time.Duration         // boot time at which the next process begins
+	meantime []engine.Event        // what persons said while no process ran
+	lines    []Decision            // of this moment
+	manual   bool                  // a failback may wait for a person
+	waiting  map[record.Key]string // what each record set was told to wait for
 }
 
 // nowAt is the moment that is so long after the start of a run.
@@ -359,7 +361,7 @@ func newWorld(options Options) *world {
 	c := options.Config
 	w := &world{
 		options: options, decides: daemon.EngineConfig(c), clock: clock.NewFake(begins, epoch), leads: true,
-		zones: map[record.Name]*zone{}, targets: map[string]*target{},
+		zones: map[record.Name]*zone{}, targets: map[string]*target{}, manual: hasManual(c.Records), waiting: map[record.Key]string{},
 	}
 	w.decides.Sets = adopted(c.Records)
 	w.canary.names = w.decides.Canary.Targets
