@@ -138,6 +138,49 @@ func TestREADMENamesWhatIsThere(t *testing.T) {
 	}
 }
 
+var (
+	tableRow  = regexp.MustCompile("(?m)^\\| [^|]+ \\| ([^|]*`[^|]*) \\| ([^|]+) \\|$")
+	quotedKey = regexp.MustCompile("`([a-z_]+(?:\\[\\])?\\.[^`]+)`")
+)
+
+// TestREADMEDecisions looks up the keys that the table names: each is one of the
+// config, and the example of its row has it.
+func TestREADMEDecisions(t *testing.T) {
+	reference, err := os.ReadFile(filepath.Join(root, "pkg/config/CONFIG.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := tableRow.FindAllStringSubmatch(between(t, readme(t), "## What it can decide by", "## Rehearse"), -1)
+	named := ""
+	for _, row := range rows {
+		example := ""
+		if folder := quotedFile.FindStringSubmatch(row[2]); folder != nil {
+			for _, name := range []string{"config.yaml", "README.md"} {
+				text, err := os.ReadFile(filepath.Join(root, folder[1], name))
+				if err != nil {
+					t.Fatal(err)
+				}
+				example += string(text)
+			}
+		}
+		for _, key := range quotedKey.FindAllStringSubmatch(row[1], -1) {
+			named += key[1] + " "
+			last := key[1][strings.LastIndex(key[1], ".")+1:]
+			if !bytes.Contains(reference, []byte("| `"+key[1]+"` |")) {
+				t.Errorf("CONFIG.md has no key %s", key[1])
+			}
+			if example != "" && !strings.Contains(example, last+":") {
+				t.Errorf("%s has no %s", row[2], last)
+			}
+		}
+	}
+	for _, word := range []string{"signals", "scenarios", "return", "failback", "dr", "mass", "cooldown"} {
+		if !strings.Contains(named, word) {
+			t.Errorf("no row names %s: %s", word, named)
+		}
+	}
+}
+
 // TestREADMEStatus compares what the README says a user will see with what one
 // sees: every line of it has to be there, but for addresses and the provider.
 func TestREADMEStatus(t *testing.T) {
