@@ -16,8 +16,10 @@ func TestExamples(t *testing.T) {
 	for _, path := range paths {
 		folder := filepath.Dir(path)
 		t.Run(filepath.Base(folder), func(t *testing.T) {
-			read(t, filepath.Join(folder, "README.md"))
-			opts := world()
+			about, opts := read(t, filepath.Join(folder, "README.md")), world()
+			if _, err := Parse(path, []byte(read(t, path)), opts); err != nil && !strings.Contains(about, "sidestep validate") {
+				t.Errorf("a trial of the example fails, and its README does not say what validate needs: %v", err)
+			}
 			opts.SkipSecrets, opts.AnyProvider = true, true
 			c := mustParse(t, path, read(t, path), opts)
 			for _, w := range c.Warnings {
