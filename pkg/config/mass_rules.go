@@ -10,9 +10,16 @@ import (
 // can never hold anything: less is probed than has to fail. Where nobody wrote it,
 // a config of few addresses is told to have a canary, which serves it better.
 func (b *builder) massRules(it *item) {
+	if it.shape != mapping {
+		return
+	}
 	mass := b.cfg.Guard.Mass
+	if at := it.at("percent"); mass.Percent == 0 {
+		b.warn(at.pos, at.path(), fmt.Sprintf("any %d addresses that fail together are more than 0%%: this is the strictest guard, not none", mass.AtLeast),
+			"mass: 0 switches the guard off")
+	}
 	groups := b.massGroups()
-	if it.shape != mapping || mass.AtLeast <= groups {
+	if mass.AtLeast <= groups {
 		return
 	}
 	at, what := it, "addresses"

@@ -27,6 +27,7 @@ func TestAMassGuardThatCanNeverHold(t *testing.T) {
 		{fmt.Sprintf(massConfig, "{percent: 50, at_least: 3, within: 1m}"), ""},
 		{fmt.Sprintf(massConfig, "{percent: 50, at_least: 4, within: 1m}"), "guard.mass.at_least: at least 4 of all sites and other addresses have to fail together, and this config probes 3: "},
 		{fmt.Sprintf(massConfig, "0"), ""},
+		{fmt.Sprintf(massConfig, "{percent: 0}"), "guard.mass.percent: any 3 addresses that fail together are more than 0%: this is the strictest guard, not none; mass: 0 switches the guard off"},
 		{small + "guard: {mass: {percent: 50, within: 1m}}\n", "guard.mass: at least 3 of all addresses have to fail together, and this config probes 2: the guard never holds anything; write a smaller at_least, or mass: 0"},
 		{small + "guard: {mass: {at_least: 1}}\n", ""},
 		{small, ""},
