@@ -81,7 +81,7 @@ var shapes = map[string]shape{
 		"records": list{object{
 			"name": name{}, "type": text{}, "variant": empty{text{}}, "policy": word{"all", "priority", "weighted"},
 			"live": list{text{}}, "paused": list{text{}}, "wanted": list{text{}}, "held": unused{[]any{}, "the providers of this version mark all that they pause"}, "foreign": list{text{}},
-			"weights": numbers{}, "reason": text{},
+			"weights": numbers{}, "reason": text{}, "hold_ends": maybe{moment{}},
 			"answers": list{object{
 				"value": text{}, "site": unused{"", "this version has no sites"}, "state": word{"live", "paused", "missing"},
 				"verdict": word{"up", "down", "suspected", "unknown"}, "usable": boolean{}, "override": empty{word{"pin", "drain", "force-down", "force-up"}},

@@ -37,7 +37,7 @@ With --json, names that stay (times in RFC 3339, null for none):
   node, leader, notices: as in status
   at, daemon: false when none runs, saved_at
   records: as in status, and of each also
-    zone, zone_error, judge_until, window_ends, hold_ends,
+    zone, zone_error, judge_until, window_ends,
     verification: {at, verified, detail}
     sites, scenarios: as in status, those that its answers rest on
     answers: as in status, and state unknown without a daemon, and

@@ -83,7 +83,7 @@ func (a *app) printStatus(s control.Status, now time.Time) {
 		a.table(overrideRows(s.Overrides, now))
 	}
 	a.printZones(s.Zones)
-	a.printRecords(s.Records)
+	a.printRecords(s.Records, now)
 	a.printSites(s.Sites, s.Scenarios)
 	a.printTargets(s.Targets, now)
 	a.printWrites(s.Writes, now)
@@ -171,7 +171,7 @@ func writeWords(z control.Zone) string {
 	return strings.Join(words, ", ")
 }
 
-func (a *app) printRecords(records []control.Record) {
+func (a *app) printRecords(records []control.Record, now time.Time) {
 	for _, r := range records {
 		fmt.Fprintf(a.io.Out, "\n%s %s  %s\n", record.Name(r.Name).Shown(), typeWords(r.Type, r.Variant), r.Reason)
 		rows := [][]string{}
@@ -181,6 +181,9 @@ func (a *app) printRecords(records []control.Record) {
 		a.table(rows)
 		for _, c := range r.Pending {
 			fmt.Fprintf(a.io.Out, "  to be written: %s %s  (%s)\n", c.Action, c.Value, c.Reason)
+		}
+		if r.HoldEnds != nil {
+			fmt.Fprintf(a.io.Out, "  a failback is held back until %s (in %s)\n", timeWords(*r.HoldEnds, now), max(r.HoldEnds.Sub(now), 0).Round(time.Second))
 		}
 		if r.Waiting != "" {
 			fmt.Fprintf(a.io.Out, "  waits for you: %s; sidestep approve %s\n", r.Waiting, strings.TrimSuffix(r.Name, "."))

@@ -50,7 +50,6 @@ type ExplainedRecord struct {
 	Scenarios    []Scenario        `json:"scenarios"`   // that it is decided by, those in them included
 	JudgeUntil   *time.Time        `json:"judge_until"` // when it is planned whatever was judged; null once it is
 	WindowEnds   *time.Time        `json:"window_ends"` // of the debounce window; null when none is open
-	HoldEnds     *time.Time        `json:"hold_ends"`   // when a failback becomes due; null when none waits for time
 	Writes       []ExplainedWrite  `json:"writes"`      // the latest, newest first
 	Verification *Verification     `json:"verification"`
 }

@@ -135,6 +135,8 @@ type Record struct {
 	Pending []Change       `json:"pending"` // what would be written now
 	Waiting string         `json:"waiting"` // what a person has to approve, in words
 	Answers []Answer       `json:"answers"`
+
+	HoldEnds *time.Time `json:"hold_ends"` // when a failback becomes due; null when none waits for time
 }
 
 // Answer is one configured value of a record set.

@@ -196,7 +196,7 @@ func (d *Daemon) explain(view engine.View, request control.ExplainRequest) (cont
 		targets[t.Target.ID()] = t
 	}
 	for _, s := range sets {
-		answer.Records = append(answer.Records, d.explainSet(s, view, targets, now))
+		answer.Records = append(answer.Records, d.explainSet(s, view, targets))
 	}
 	answer.Others = others(view, sets)
 	answer.Overrides = overridesOf(view, answer.Records)
@@ -234,7 +234,7 @@ func (d *Daemon) setsOf(view engine.View, request control.ExplainRequest) ([]eng
 	return sets, nil
 }
 
-func (d *Daemon) explainSet(s engine.SetView, view engine.View, targets map[string]engine.TargetView, now engine.Now) control.ExplainedRecord {
+func (d *Daemon) explainSet(s engine.SetView, view engine.View, targets map[string]engine.TargetView) control.ExplainedRecord {
 	around := scenesOf(view, s.Spec)
 	r := control.ExplainedRecord{
 		Record: describeSet(s, view), Sites: around.describeSites(), Scenarios: around.describeScenarios(), Zone: string(s.Spec.Key.Zone),
@@ -251,10 +251,6 @@ func (d *Daemon) explainSet(s engine.SetView, view engine.View, targets map[stri
 	}
 	if !s.Ready {
 		r.JudgeUntil = &s.Latest
-	}
-	if due := s.Plan.Wanted.Due; due != 0 {
-		at := now.Wall.Add(due - now.Boot)
-		r.HoldEnds = &at
 	}
 	for _, z := range view.Zones {
 		if z.Name != s.Spec.Key.Zone {

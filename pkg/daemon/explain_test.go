@@ -83,6 +83,9 @@ func TestExplainAFailover(t *testing.T) {
 		if up := r.Answers[0].Targets[0].Since; r.HoldEnds == nil || !r.HoldEnds.Equal(up.Add(5*time.Minute)) {
 			t.Errorf("up since %s, held back until %v", up, r.HoldEnds)
 		}
+		if s, err := d.Status(t.Context(), "www"); err != nil || s.Records[0].HoldEnds == nil || !s.Records[0].HoldEnds.Equal(*r.HoldEnds) {
+			t.Errorf("status %+v, %v; explain says held back until %s", s.Records, err, r.HoldEnds)
+		}
 		if e.Others != (control.Outcomes{}) {
 			t.Errorf("others: %+v", e.Others)
 		}

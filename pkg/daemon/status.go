@@ -238,6 +238,9 @@ func describeSet(s engine.SetView, view engine.View) control.Record {
 		Reason: reasonOf(s), Blocked: blockedAt(view, s), Answers: []control.Answer{},
 		Pending: changes(s.Plan.Open()), Waiting: s.Plan.Wanted.Waiting,
 	}
+	if !s.Due.IsZero() {
+		r.HoldEnds = &s.Due
+	}
 	for _, a := range s.Plan.Seen.Answers {
 		switch {
 		case a.Live && s.Spec.Names(a.Value):

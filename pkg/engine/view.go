@@ -58,6 +58,7 @@ type SetView struct {
 	Seen   []health.Verdict // by position of the answer: what the probes say, whatever Judged makes of it
 	Ruled  []override.Kind  // by position of the answer: the override that settles what becomes of it; empty for none
 	Plan   plan.Set         // nothing wanted before the first list, or while not ready
+	Due    time.Time        // when a failback becomes due; zero when none waits for time
 }
 
 // ZoneView is one zone.
@@ -128,6 +129,9 @@ func (e *Engine) setView(s *set) SetView {
 	v := SetView{
 		Spec: s.spec, Ready: s.ready, Latest: e.wall(s.deadline), Listed: s.zone.listed,
 		Judged: slices.Clone(s.judged), Plan: part,
+	}
+	if due := part.Wanted.Due; due != 0 {
+		v.Due = e.wall(due)
 	}
 	for i, needs := range s.targets {
 		v.Seen = append(v.Seen, seenBy(needs))
