@@ -20,7 +20,7 @@ func (e *Engine) approve(ev Approve) {
 		e.approveAll()
 	case e.approveName(ev.Target), e.approveAddress(ev.Target), e.approveSite(ev.Target):
 	default:
-		err = fmt.Errorf("approve %q: it is no record set, no site, no value that somebody else paused, and no address with a disabled target", ev.Target)
+		err = e.unapproved(ev.Target)
 	}
 	if err != nil {
 		e.effects.Err = err
@@ -31,10 +31,40 @@ func (e *Engine) approve(ev Approve) {
 	}
 	e.effects.Save = true
 	detail := "approved"
-	if e.effects.Idle != "" {
+	switch {
+	case e.effects.Idle != "" && !e.effects.Kept:
+		return // nothing waited, and nothing is kept: there is nothing to bear witness to
+	case e.effects.Kept:
 		detail += "; " + e.effects.Idle
 	}
 	e.tell(Entry{Kind: "guard", Target: ev.Target, By: ev.By, Detail: detail})
+}
+
+// unapproved is the error of a yes to what does not wait: it points at what does
+// where the target is an address of it.
+func (e *Engine) unapproved(target string) error {
+	th, found := e.findAddress(target)
+	if !found {
+		return fmt.Errorf("approve %q: it is no record set, no site, no value that somebody else paused, and no address with a disabled target", target)
+	}
+	for _, s := range e.scenes.sites {
+		reaches := func(set *set) bool { return s.holds(set, th) }
+		if s.wait != nil && slices.ContainsFunc(s.sets, reaches) {
+			return fmt.Errorf("approve %q: nothing waits at this address itself, but it is of site %s, which %s", target, s.spec.Name, s.waitWords())
+		}
+	}
+	return fmt.Errorf("approve %q: nothing waits for approval at this address: nobody else paused it, and no target of it is disabled", target)
+}
+
+// holds reports whether an answer of the record set is of the site and is what a
+// thing is.
+func (s *site) holds(set *set, th thing) bool {
+	for i := range set.spec.Len() {
+		if set.spec.At(i).Site == s.spec.Name && set.reached(th, i) {
+			return true
+		}
+	}
+	return false
 }
 
 // approveAll says that overrides which may have been lost are not missed.
@@ -58,6 +88,7 @@ func (e *Engine) approvePlan(ev Approve) error {
 	}
 	if !z.plan.Stopped(plan.GuardMaxChanges, record.Key{Zone: name}) {
 		e.effects.Idle = fmt.Sprintf("max_changes does not stop plan %s of %s; your yes to it is kept", ev.Plan, name)
+		e.effects.Kept = true
 	}
 	z.approved = ev.Plan
 	return nil
@@ -78,7 +109,7 @@ func (e *Engine) approveName(target string) bool {
 		}
 	}
 	if len(matched) > 0 {
-		e.effects.Idle = e.idle(name, matched)
+		e.effects.Idle, e.effects.Kept = e.idle(name, matched)
 	}
 	for _, s := range matched {
 		s.adopted = true
@@ -94,18 +125,30 @@ func (e *Engine) approveName(target string) bool {
 
 // idle says that nothing at a name waits for a yes, and what becomes of it; it
 // is empty where something waits, or may wait because not all is judged yet.
-func (e *Engine) idle(name record.Name, sets []*set) string {
-	kept := false
+// Kept says that the yes is remembered all the same.
+func (e *Engine) idle(name record.Name, sets []*set) (words string, kept bool) {
 	for _, s := range sets {
 		if e.waits(s) {
-			return ""
+			return "", false
 		}
 		kept = kept || s.spec.AskFirst && !s.adopted
 	}
 	if kept {
-		return fmt.Sprintf("nothing waits for approval at %s; your yes to its first plan is kept", name)
+		return fmt.Sprintf("nothing waits for approval at %s; your yes to its first plan is kept", name) + e.waitsBehind(sets), true
 	}
-	return fmt.Sprintf("nothing waits for approval at %s, and nothing has changed", name)
+	return fmt.Sprintf("nothing waits for approval at %s, and nothing has changed", name) + e.waitsBehind(sets), false
+}
+
+// waitsBehind names the sites that wait and have an answer in one of the record
+// sets.
+func (e *Engine) waitsBehind(sets []*set) string {
+	words := ""
+	for _, s := range e.scenes.sites {
+		if s.wait != nil && slices.ContainsFunc(s.sets, func(set *set) bool { return slices.Contains(sets, set) }) {
+			words += "; site " + s.spec.Name + " of it " + s.waitWords()
+		}
+	}
+	return words
 }
 
 // waits reports whether anything of the record set waits for a person, as far

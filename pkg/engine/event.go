@@ -108,6 +108,7 @@ type Effects struct {
 	Next    time.Duration       // boot time of the next Tick that matters; 0 when there is none
 	Err     error               // the event asked for something that does not exist
 	Idle    string              // why a person's word changes nothing now, in words; empty when it does
+	Kept    bool                // an Approve with Idle is remembered all the same, for what comes
 	Cleared []override.Override // what a Clear took back
 }
 
