@@ -201,6 +201,9 @@ func (a *app) printPlan(answer control.Plan, write bool) {
 		}
 		a.printStops(z)
 	}
+	for _, s := range answer.Waiting {
+		fmt.Fprintf(a.io.Out, "site %s %s\n", s.Site, s.Detail)
+	}
 	a.printUndecided(answer.Undecided)
 }
 

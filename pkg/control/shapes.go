@@ -9,6 +9,13 @@ import (
 type Plan struct {
 	Zones     []ZonePlan `json:"zones"`
 	Undecided []string   `json:"undecided"` // targets that could not be judged
+	Waiting   []SiteWait `json:"waiting"`   // sites with answers in these zones that wait after a long outage
+}
+
+// SiteWait is a site that waits, and for what, in words with the way on.
+type SiteWait struct {
+	Site   string `json:"site"`
+	Detail string `json:"detail"`
 }
 
 // ZonePlan is one zone's plan and, for reconcile, what became of it.

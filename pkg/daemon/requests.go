@@ -55,6 +55,7 @@ func (d *Daemon) work(
 	}
 	works := make([]engine.Work, len(zones))
 	var undecided []string
+	waiting := []control.SiteWait{}
 	asked := d.ask(func(e *engine.Engine) {
 		for i, name := range zones {
 			works[i], _ = e.Work(d.now(), name, override)
@@ -62,11 +63,14 @@ func (d *Daemon) work(
 		for _, t := range e.Undecided(zones) {
 			undecided = append(undecided, t.ID())
 		}
+		for _, s := range e.WaitingSites(zones) {
+			waiting = append(waiting, control.SiteWait{Site: s.Name, Detail: s.WaitWords})
+		}
 	})
 	if !asked {
 		return control.Plan{}, errStopped
 	}
-	answer := control.Plan{Zones: make([]control.ZonePlan, len(zones))}
+	answer := control.Plan{Zones: make([]control.ZonePlan, len(zones)), Waiting: waiting}
 	var group sync.WaitGroup
 	for i, w := range works {
 		group.Go(func() { answer.Zones[i] = zonePlan(do(ctx, w), writes) })

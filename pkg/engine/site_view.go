@@ -1,9 +1,11 @@
 package engine
 
 import (
+	"slices"
 	"time"
 
 	"sidestep/pkg/check"
+	"sidestep/pkg/record"
 	"sidestep/pkg/scenario"
 )
 
@@ -63,6 +65,20 @@ func (e *Engine) siteViews() []SiteView {
 		views = append(views, v)
 	}
 	return views
+}
+
+// WaitingSites lists the sites that wait after a long outage and have an answer in
+// one of the zones, sorted by name; of none, in any zone. Of a view only the name
+// and what it waits for are there.
+func (e *Engine) WaitingSites(zones []record.Name) []SiteView {
+	var list []SiteView
+	for _, s := range e.scenes.sites {
+		in := func(set *set) bool { return len(zones) == 0 || slices.Contains(zones, set.spec.Key.Zone) }
+		if s.wait != nil && slices.ContainsFunc(s.sets, in) {
+			list = append(list, SiteView{Name: s.spec.Name, WaitWords: s.waitWords()})
+		}
+	}
+	return list
 }
 
 // scenarioViews lists the scenarios in the order of the config.
