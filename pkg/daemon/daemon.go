@@ -180,10 +180,19 @@ func (d *Daemon) adapters() ([]reconcile.Zone, error) {
 			return nil, err
 		}
 		zones = append(zones, reconcile.Zone{
-			Name: z.Name, Adapter: adapter, Servers: z.Verify.Servers, NoDNS: !z.Verify.DNS,
+			Name: z.Name, Adapter: adapter, Servers: z.Verify.Servers, NoDNS: !z.Verify.DNS, Dead: d.unserved(adapter),
 		})
 	}
 	return zones, nil
+}
+
+// unserved is where only the daemon answers for an adapter's zone, for a command
+// that does its work without one; else empty.
+func (d *Daemon) unserved(adapter provider.Adapter) string {
+	if l, ok := adapter.(provider.Listener); ok && d.options.Once {
+		return l.Listens()
+	}
+	return ""
 }
 
 func (d *Daemon) engineConfig(c *config.Config) engine.Config {

@@ -70,6 +70,13 @@ type Server interface {
 	Serve(ctx context.Context) error
 }
 
+// Listener is a Server that says where, so that nobody asks there while nothing
+// serves.
+type Listener interface {
+	// Listens is the ADDR:PORT of Serve; empty when it serves nothing.
+	Listens() string
+}
+
 // Checker is an Adapter that sees on this host, asking nobody, whether its options
 // can work. Nothing waits for it to: what it misses may come to be there later.
 type Checker interface {

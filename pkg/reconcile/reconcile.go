@@ -43,6 +43,7 @@ type Zone struct {
 	Adapter provider.Adapter
 	Servers []string // who is asked after a write, ADDR:PORT; empty asks those that the adapter knows
 	NoDNS   bool     // verify by listing only
+	Dead    string   // one of Servers that only the daemon of this config serves, which does not run; empty for none
 }
 
 // Options is what a Reconciler needs.

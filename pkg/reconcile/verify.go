@@ -117,6 +117,9 @@ func (r *round) awaitNewer(asking context.Context, end context.CancelCauseFunc) 
 
 // askServer asks one server for the record sets, one after the other.
 func (r *round) askServer(ctx context.Context, server string, keys []record.Key) error {
+	if server == r.zone.Dead {
+		return fmt.Errorf("not asked: %s is served by the daemon of this config, which does not run", server)
+	}
 	for _, key := range keys {
 		if err := r.askUntil(ctx, server, key); err != nil {
 			return err

@@ -49,6 +49,9 @@ func (a *Adapter) Servers() []string {
 	return []string{a.server.Addr()}
 }
 
+// Listens is the address that Serve is to listen on, whether it runs or not.
+func (a *Adapter) Listens() string { return a.listen }
+
 // attach begins to serve the file, or with nil ends it.
 func (a *Adapter) attach(server *authority.Server) {
 	a.mu.Lock()
