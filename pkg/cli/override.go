@@ -213,6 +213,8 @@ func (f overrideFlags) request(cmd *cobra.Command, args []string) (control.Overr
 		request.Values = strings.Split(args[2], ",")
 	}
 	switch {
+	case f.hold == "" && request.Reason == "":
+		return request, misused(cmd, "say when it ends and why: --for DURATION, or --for forever, and --reason TEXT")
 	case f.hold == "":
 		return request, misused(cmd, "say when it ends: --for DURATION, or --for forever")
 	case request.Reason == "":
