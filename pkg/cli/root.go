@@ -193,6 +193,9 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
 		hint = "; perhaps " + strings.Join(near, " or ")
 	}
+	if args[0] == "history" {
+		hint = "; explain NAME shows its last writes and what led to them, status the last writes of all"
+	}
 	return usagef("unknown command %q%s; all commands: %s --help", args[0], hint, cmd.CommandPath())
 }
 
