@@ -91,7 +91,11 @@ func (x *explainer) doubts(r control.ExplainedRecord) []string {
 	var list []string
 	for _, a := range r.Answers {
 		for _, t := range a.Targets {
-			list = append(list, x.doubt(t)...)
+			for _, doubt := range x.doubt(t) {
+				if !slices.Contains(list, doubt) { // two answers can rest on one target
+					list = append(list, doubt)
+				}
+			}
 		}
 	}
 	return list

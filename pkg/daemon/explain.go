@@ -281,12 +281,24 @@ func explainTarget(t engine.TargetView, spec *check.Spec) control.ExplainedTarge
 	}
 	for _, w := range y.Ways {
 		if w.Outcome == check.Unknown {
-			out.Results.Faults = append(out.Results.Faults, control.OwnFault{Detail: w.Detail, Times: w.Times})
+			out.Results.Faults = addFault(out.Results.Faults, w)
 		} else {
 			out.Results.Failures = append(out.Results.Failures, control.Failure{Phase: string(w.Phase), Cause: string(w.Cause), Times: w.Times})
 		}
 	}
 	return out
+}
+
+// addFault counts an own fault: two that read the same are one for people,
+// whatever phase they came in.
+func addFault(list []control.OwnFault, w engine.Way) []control.OwnFault {
+	for i := range list {
+		if list[i].Detail == w.Detail {
+			list[i].Times += w.Times
+			return list
+		}
+	}
+	return append(list, control.OwnFault{Detail: w.Detail, Times: w.Times})
 }
 
 // others counts the last results of the targets that the record sets do not rest

@@ -1,11 +1,14 @@
 package daemon
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"sidestep/pkg/check"
 	"sidestep/pkg/control"
+	"sidestep/pkg/engine"
 	"sidestep/pkg/provider/memory"
 )
 
@@ -59,4 +62,17 @@ func TestAWordThatKeepsADeadAnswer(t *testing.T) {
 			t.Errorf("the drain: %+v", answer.Records)
 		}
 	})
+}
+
+// Own faults that read the same are one, whatever phase they came in.
+func TestOneFaultReadsOnce(t *testing.T) {
+	var list []control.OwnFault
+	for _, w := range []engine.Way{
+		{Phase: check.PhaseConnect, Detail: "no route", Times: 3}, {Phase: check.PhaseSend, Detail: "no route", Times: 1}, {Detail: "no socket", Times: 2},
+	} {
+		list = addFault(list, w)
+	}
+	if want := []control.OwnFault{{Detail: "no route", Times: 4}, {Detail: "no socket", Times: 2}}; !slices.Equal(list, want) {
+		t.Errorf("got %+v", list)
+	}
 }
