@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"maps"
 	"slices"
 
 	"sidestep/pkg/override"
@@ -19,14 +20,15 @@ func (e *Engine) forceScenes() {
 
 // forceNet does so as far as sites and scenarios are true or false.
 func (e *Engine) forceNet() {
-	for _, t := range e.targets {
+	for _, id := range slices.Sorted(maps.Keys(e.targets)) { // what moves is told in this order
+		t := e.targets[id]
 		e.scenes.net.Set(t.node, truth(t))
 	}
 	for _, s := range e.scenes.sites {
 		e.scenes.net.Set(s.maintenance, scenario.Of(e.maintenanceOf(s) != ""))
 		e.force(override.Site, s.spec.Name)
 	}
-	for name := range e.scenes.specs {
+	for _, name := range slices.Sorted(maps.Keys(e.scenes.specs)) {
 		e.force(override.Scenario, name)
 	}
 	clear(e.scenes.because)
