@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -227,7 +226,7 @@ func (d *Daemon) setsOf(view engine.View, request control.ExplainRequest) ([]eng
 	}
 	switch {
 	case len(types) == 0:
-		return nil, errors.New("the config has no record set of that name")
+		return nil, fmt.Errorf("the config has no record set of that name%s", meant(d.config, request.Name))
 	case len(sets) == 0:
 		return nil, fmt.Errorf("the config has no record set of that name and type %s; it has %s", wanted, strings.Join(types, ", "))
 	}

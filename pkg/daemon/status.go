@@ -48,7 +48,7 @@ func (d *Daemon) knownName(text string) (record.Name, error) {
 			return name, nil
 		}
 	}
-	return "", fmt.Errorf("status %q: the config has no record set of that name; all of them: sidestep status", text)
+	return "", fmt.Errorf("status %q: the config has no record set of that name%s; all of them: sidestep status", text, meant(d.config, text))
 }
 
 func (d *Daemon) describe(e *engine.Engine, only record.Name) control.Status {
