@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"sidestep/pkg/override"
@@ -95,6 +96,28 @@ func (e *Engine) clear(ev Clear) {
 	if by := e.also(ev.Kind, th); by != nil {
 		e.effects.Idle += fmt.Sprintf("; %s is %s with %s", th.shown(), by.Kind.Did(), by.Shown())
 	}
+	if th.kind == override.All {
+		e.effects.Idle += e.otherWords(ev.Kind)
+	}
+}
+
+// otherWords names the overrides of a kind that there are, or of any: who clears
+// all may take it for every one of them.
+func (e *Engine) otherWords(kind override.Kind) string {
+	const most = 5
+	var list []string
+	for _, w := range e.words {
+		if kind == "" || w.Kind == kind {
+			list = append(list, fmt.Sprintf("sidestep override clear %s --kind %s", w.Shown(), w.Kind))
+		}
+	}
+	switch more := len(list) - most; {
+	case len(list) == 0:
+		return ""
+	case more > 0:
+		list = append(list[:most], fmt.Sprintf("and %d more: sidestep override list", more))
+	}
+	return "; those on other targets are cleared one by one: " + strings.Join(list, ", ")
 }
 
 // clears reports whether an override is what a Clear is about.
