@@ -73,7 +73,7 @@ func (x *explainer) record(r control.ExplainedRecord) {
 		live = strings.TrimPrefix(live+", ", ", ") + strings.Join(r.Foreign, ", ") + " (not in the config)"
 	}
 	x.line("\n%s %s %s with %s", r.Name, typeWords(r.Type, r.Variant), answers, orElse(live, "nothing"))
-	x.line("  because %s", r.Reason)
+	x.because(r)
 	for _, fault := range x.doubts(r) {
 		x.line("  LOOK HERE FIRST: %s", fault)
 	}
@@ -83,6 +83,21 @@ func (x *explainer) record(r control.ExplainedRecord) {
 	x.line("")
 	x.decision(r)
 	x.writes(r)
+}
+
+// because is the reason of what is wanted. Where no daemon runs that can be
+// something else than what the name answers with: it is told apart.
+func (x *explainer) because(r control.ExplainedRecord) {
+	if known := len(r.Live) > 0; x.e.Daemon || !known || sameValues(r.Live, r.Wanted) {
+		x.line("  because %s", r.Reason)
+		return
+	}
+	x.line("  wanted, not written yet: %s", orElse(strings.Join(r.Wanted, ", "), "nothing"))
+	x.line("  because %s; to write it now: sidestep reconcile", r.Reason)
+}
+
+func sameValues(a, b []string) bool {
+	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
 }
 
 // doubts says what makes a target look down, or not be judged, that is not its
