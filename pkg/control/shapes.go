@@ -239,7 +239,7 @@ type Override struct {
 	Until  *time.Time `json:"until"`  // null: forever
 	Thing  string     `json:"thing"`  // what the target is: all, zone, record set, address, target, site, scenario
 	State  string     `json:"state"`  // "in force", "to come", "no effect"
-	Detail string     `json:"detail"` // why it has no effect, in words
+	Detail string     `json:"detail"` // why it has no effect, or which answers stay all the same, in words
 }
 
 // Write is one call to a provider.

@@ -76,3 +76,23 @@ func TestOneFaultReadsOnce(t *testing.T) {
 		t.Errorf("got %+v", list)
 	}
 }
+
+// A drain that leaves its answer live is marked where overrides are listed: it
+// is in force, and does nothing.
+func TestADrainInVainIsMarked(t *testing.T) {
+	bubbled(t, func(t *testing.T) {
+		w := newWorld(t, class)
+		d := w.run()
+		time.Sleep(settled)
+		d.overrule(control.OverrideRequest{Kind: "drain", Target: a, For: "2h"})
+		time.Sleep(time.Minute)
+		if o := d.status().Overrides[0]; o.State != "in force" || o.Detail != "" {
+			t.Errorf("another takes its place: %+v", o)
+		}
+		d.overrule(control.OverrideRequest{Kind: "drain", Target: b, For: "2h"})
+		list, err := d.Overrides(t.Context())
+		if err != nil || len(list.Overrides) != 2 || list.Overrides[1].Detail != b+" stays in www.example.com. A, because nothing else can take its place" {
+			t.Errorf("nothing can: %+v, %v", list, err)
+		}
+	})
+}

@@ -330,6 +330,8 @@ func describeOverride(o engine.OverrideView) control.Override {
 		out.State, out.Detail = "no effect", o.Inert
 	case !o.Begun:
 		out.State = "to come"
+	case len(o.Stays) > 0:
+		out.Detail = staysWords(o.Stays)
 	}
 	return out
 }

@@ -52,6 +52,19 @@ func deadPins(view engine.View) []string {
 	return notices
 }
 
+// staysWords says which answers an override takes out in vain.
+func staysWords(stays []engine.Stay) string {
+	var words []string
+	for _, s := range stays {
+		why := "nothing else can take its place"
+		if s.Pinned {
+			why = "the pin holds it"
+		}
+		words = append(words, fmt.Sprintf("%s stays in %s, because %s", s.Value, s.Key.Shown(), why))
+	}
+	return strings.Join(words, "; ")
+}
+
 // frozen is the freeze of everything; nil when there is none.
 func frozen(view engine.View) *control.Frozen {
 	for _, o := range view.Words {

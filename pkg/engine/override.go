@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"sidestep/pkg/override"
+	"sidestep/pkg/record"
 	"sidestep/pkg/steer"
 )
 
@@ -320,12 +321,49 @@ type OverrideView struct {
 	override.Override
 	Begun bool
 	Inert string // why it has no effect; empty when nothing speaks against it
+	Stays []Stay // answers that it takes out and that stay live; a few of them at most
+}
+
+// Stay is an answer that is taken out and stays live.
+type Stay struct {
+	Key    record.Key
+	Value  string
+	Pinned bool
 }
 
 func (e *Engine) overrideViews() []OverrideView {
 	var list []OverrideView
 	for _, w := range e.words {
-		list = append(list, OverrideView{Override: w.Override, Begun: w.begun, Inert: w.inert})
+		list = append(list, OverrideView{Override: w.Override, Begun: w.begun, Inert: w.inert, Stays: e.stays(w)})
+	}
+	return list
+}
+
+// mostStays is how many answers are looked for that one override leaves live:
+// people want to know that it does, and where.
+const mostStays = 3
+
+// stays lists answers that an override in force takes out and that are wanted all
+// the same: nothing else can carry the name, or a pin holds them.
+func (e *Engine) stays(w *word) []Stay {
+	var list []Stay
+	if !w.Kind.Out() || !w.begun || w.inert != "" {
+		return nil
+	}
+	for _, s := range e.sets {
+		p, planned := s.zone.plan.Find(s.spec.Key)
+		if !planned || !s.reachedAnywhere(w.thing) {
+			continue
+		}
+		for i := range s.spec.Len() {
+			value := s.spec.At(i).Value
+			if s.reached(w.thing, i) && slices.Contains(p.Wanted.Live, value) {
+				list = append(list, Stay{Key: s.spec.Key, Value: value, Pinned: p.Wanted.Pinned})
+			}
+			if len(list) == mostStays {
+				return list
+			}
+		}
 	}
 	return list
 }

@@ -76,13 +76,14 @@ func (e *Engine) View(now Now) View {
 	e.now = now
 	v := View{
 		Now: now.Wall, Lost: e.lost, Canary: e.canaryView(), Blind: e.blindness(), Mass: e.massWords(), Clock: e.clockDoubt(),
-		Words: e.overrideViews(), Sites: e.siteViews(), Scenarios: e.scenarioViews(),
+		Sites: e.siteViews(), Scenarios: e.scenarioViews(),
 	}
 	for _, name := range e.config.Zones {
 		z := e.zones[name]
 		e.refresh(z)
 		v.Zones = append(v.Zones, e.zoneView(z))
 	}
+	v.Words = e.overrideViews()
 	for _, id := range slices.Sorted(maps.Keys(e.targets)) {
 		t := e.targets[id]
 		v.Targets = append(v.Targets, TargetView{
