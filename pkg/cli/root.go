@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -51,6 +52,10 @@ network error, 6 frozen, 10 changes are pending (plan --exit-code).`,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			if err := config.BindFlags(cmd.Flags(), a.environment); err != nil {
 				return &usageError{err}
+			}
+			// A rehearsal reads the same on every machine.
+			if cmd.Flags().Lookup("json") != nil && !a.json && cmd.Name() != "simulate" {
+				a.io.Out = localTimes{a.io.Out, time.Local}
 			}
 			return a.log.check()
 		},
