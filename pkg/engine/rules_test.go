@@ -196,13 +196,15 @@ func TestStepIsAFunction(t *testing.T) {
 // worked out here, from the outside.
 func TestNoWorkBeforeReady(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		begun := map[record.Key]time.Duration{} // since when a set waits
+		begun := map[record.Key]time.Duration{}  // since when a set waits
+		latest := map[record.Key]time.Duration{} // until when; a reload never makes it later
 		ready := map[record.Key]bool{}
 		var current *engine.Engine
 		run(t, drawCommands(t), func(w *world, event engine.Event, effects engine.Effects) {
 			if current != w.engine {
 				current = w.engine
 				clear(begun)
+				clear(latest)
 				clear(ready)
 			}
 			verdicts, known := map[string]health.Verdict{}, map[string]bool{}
@@ -231,11 +233,15 @@ func TestNoWorkBeforeReady(t *testing.T) {
 						patience = max(patience, c.Interval*time.Duration(2*max(c.Fall, c.Rise)))
 					}
 				}
-				ready[key] = ready[key] || judged || w.now >= begun[key]+patience
+				if before, found := latest[key]; !found || begun[key]+patience < before {
+					latest[key] = begun[key] + patience
+				}
+				ready[key] = ready[key] || judged || w.now >= latest[key]
 			}
 			for key := range begun {
 				if !there[key] {
 					delete(begun, key)
+					delete(latest, key)
 					delete(ready, key)
 				}
 			}
