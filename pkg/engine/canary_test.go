@@ -33,8 +33,17 @@ func drawSight(t *rapid.T) string {
 	}
 }
 
+// drawSights draws commands. A second goes by before each result, since no target
+// has two probes under way: none begins before the one before it, or with it.
 func drawSights(t *rapid.T) []string {
-	return append([]string{"config canary=one,two", "reload"}, rapid.SliceOfN(rapid.Custom(drawSight), 1, 60).Draw(t, "commands")...)
+	commands := []string{"config canary=one,two", "reload"}
+	for _, command := range rapid.SliceOfN(rapid.Custom(drawSight), 1, 60).Draw(t, "commands") {
+		if strings.HasPrefix(command, "result ") {
+			commands = append(commands, "advance 1s")
+		}
+		commands = append(commands, command)
+	}
+	return commands
 }
 
 // watcher works the canary out again, from what an engine is told.
