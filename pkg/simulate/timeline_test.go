@@ -148,7 +148,7 @@ func TestApproveOfNothing(t *testing.T) {
 	n := 0
 	err = Run(context.Background(), Options{Config: c, Timeline: timeline, Until: time.Hour, Decision: func(Decision) { n++ }})
 	var wrong Errors
-	if !errors.As(err, &wrong) || !strings.HasPrefix(err.Error(), "t.txt:2: approve \"10.0.0.2\": it is no record set") || n != 1 {
+	if !errors.As(err, &wrong) || !strings.HasPrefix(err.Error(), "t.txt:2: approve \"10.0.0.2\": nothing waits for approval at this address") || n != 1 {
 		t.Errorf("%d decisions, %v", n, err)
 	}
 }
