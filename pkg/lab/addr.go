@@ -14,20 +14,6 @@ const (
 	attempts  = 64 // how many ports are tried until all addresses have it free
 )
 
-// FreePort finds a TCP port that is free on an address ("127.0.0.1"). Nothing
-// holds it until the caller listens: take it soon.
-func FreePort(addr string) (int, error) {
-	listener, err := net.Listen("tcp", net.JoinHostPort(addr, "0"))
-	if err != nil {
-		return 0, fmt.Errorf("find a free port on %s: %w", addr, err)
-	}
-	port := listener.Addr().(*net.TCPAddr).Port
-	if err := listener.Close(); err != nil {
-		return 0, fmt.Errorf("find a free port on %s: %w", addr, err)
-	}
-	return port, nil
-}
-
 // FreeAddrs finds n loopback addresses, 127.0.0.11 and up, with one common TCP
 // port that is free on all of them, as ADDRESS:PORT: a check has one port for
 // all addresses that it probes. Nothing holds them until the caller listens.
