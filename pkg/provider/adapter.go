@@ -91,6 +91,39 @@ type Authoritative interface {
 	Servers() []string
 }
 
+// Follower is an Adapter that knows the zone after its own accepted write
+// without another list: what was listed, plus the call. It makes a switch cost
+// one list, its writes and one list that verifies them.
+type Follower interface {
+	// After is the zone after the write of call, which was the last one that this
+	// adapter sent and was accepted; nil when only a list can tell. The snapshot
+	// carries what later writes need (ids, the new stamp) as a listed one does.
+	After(call Call) *Snapshot
+}
+
+// Inspector is an Adapter that can ask its API, writing nothing, whether the
+// credential is good for what will be asked of it.
+type Inspector interface {
+	// Inspect tells what the API says of the credential and of the zone, a line
+	// each, for people. Its error is what stands in the way: a credential that
+	// expired or may not edit, a zone that is not there.
+	Inspect(ctx context.Context) ([]string, error)
+}
+
+// Releaser is an Adapter that can take itself out of a zone.
+type Releaser interface {
+	// Remains lists what sidestep left in a zone beside paused values, a line each
+	// for people: the stamp, parked copies of values that are live, marks on live
+	// records. A parked copy that is all there is of a value is none of it.
+	Remains(seen *Snapshot) []string
+
+	// Release removes one thing, or several in one atomic call, of what Remains
+	// lists, the stamp last, and changes no answer; done reports that the call
+	// left nothing. It is fenced where the provider compares. A caller lists and
+	// asks again until nothing remains.
+	Release(ctx context.Context, seen *Snapshot, gate Gate) (done bool, err error)
+}
+
 // Gate is asked last, after a call was built and signed: its error means that
 // the lease may end before the call does, and that the call must not be sent.
 // Adapters return the gate's error as it is, unwrapped into no class.

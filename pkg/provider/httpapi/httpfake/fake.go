@@ -1,0 +1,199 @@
+// Package httpfake is what the fake servers of the HTTP providers have in
+// common: a loopback listener, a record of the requests, and a script of what
+// goes wrong with which of them. A fake's own package knows its vendor's
+// resources and rules, and is where to go on; this one knows HTTP only.
+package httpfake
+
+import (
+	"bytes"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"time"
+)
+
+// Server runs a handler on loopback and steps in where the script says so. Its
+// methods may be called from any goroutine.
+type Server struct {
+	URL string
+
+	http     *httptest.Server
+	handler  http.Handler
+	mu       sync.Mutex
+	script   []*armed
+	requests []Request
+	closing  chan struct{}
+}
+
+// Request is one that arrived, in order.
+type Request struct {
+	Method, Path, Query string
+	Header              http.Header
+	Body                []byte
+	Fault               string // what the script did to it, empty for nothing
+}
+
+// Fault is what happens to one request. The zero value of a field does nothing,
+// and one that has nothing but a Delay lets the request through after it. Else
+// they follow each other in this order: Delay, the handler when Apply holds, then
+// the answer given here, or, without a Status, a connection that is closed
+// without one.
+type Fault struct {
+	Name   string        // for the record of requests
+	Delay  time.Duration // before anything else; ends early when the client goes away
+	Hang   bool          // no answer until the client goes away or the server closes
+	Apply  bool          // the handler runs, and its answer is thrown away
+	Drop   bool          // the connection is closed without an answer, whatever Status says
+	Status int           // answer with this status …
+	Header http.Header
+	Body   string // … and this body
+}
+
+// Match picks requests. body is the whole body.
+type Match func(r *http.Request, body []byte) bool
+
+type armed struct {
+	match Match
+	fault Fault
+	skip  int
+}
+
+// Any matches each request.
+func Any(*http.Request, []byte) bool { return true }
+
+// Start serves a handler on a port of 127.0.0.1. Close ends it.
+func Start(handler http.Handler) *Server {
+	s := &Server{handler: handler, closing: make(chan struct{})}
+	s.http = httptest.NewServer(http.HandlerFunc(s.serve))
+	s.URL = s.http.URL
+	return s
+}
+
+// Close ends the server and what hangs in it.
+func (s *Server) Close() {
+	close(s.closing)
+	s.http.CloseClientConnections()
+	s.http.Close()
+}
+
+// Arm lets a fault happen to the first request that matches, once skip others
+// have matched before it. Faults are tried in the order in which they were
+// armed, each is used once.
+func (s *Server) Arm(match Match, skip int, fault Fault) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.script = append(s.script, &armed{match, fault, skip})
+}
+
+// Disarm forgets the faults that have not happened, and reports how many.
+func (s *Server) Disarm() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	left := len(s.script)
+	s.script = nil
+	return left
+}
+
+// Requests lists what arrived since the start or the last Forget.
+func (s *Server) Requests() []Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]Request(nil), s.requests...)
+}
+
+// Forget empties the record of requests.
+func (s *Server) Forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.requests = nil
+}
+
+func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		http.Error(w, "the body could not be read: "+err.Error(), http.StatusBadRequest)
+		return
+	}
+	fault := s.next(r, body)
+	if fault.Delay > 0 && !s.pause(r, fault.Delay) {
+		return
+	}
+	if fault.passes() {
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		s.handler.ServeHTTP(w, r)
+		return
+	}
+	if fault.Apply {
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		s.handler.ServeHTTP(httptest.NewRecorder(), r)
+	}
+	if fault.Hang {
+		s.pause(r, time.Hour)
+	}
+	if fault.Hang || fault.Drop || fault.Status == 0 {
+		drop(w)
+		return
+	}
+	for key, values := range fault.Header {
+		w.Header()[key] = values
+	}
+	w.WriteHeader(fault.Status)
+	_, _ = io.WriteString(w, fault.Body)
+}
+
+// passes reports whether the handler's own answer is sent.
+func (f Fault) passes() bool { return !f.Hang && !f.Apply && !f.Drop && f.Status == 0 }
+
+// next notes the request and takes the fault that is meant for it.
+func (s *Server) next(r *http.Request, body []byte) Fault {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var fault Fault
+	for i, a := range s.script {
+		if !a.match(r, body) {
+			continue
+		}
+		if a.skip > 0 {
+			a.skip--
+			continue
+		}
+		s.script = append(s.script[:i:i], s.script[i+1:]...)
+		fault = a.fault
+		if fault.Name == "" {
+			fault.Name = "fault"
+		}
+		break
+	}
+	s.requests = append(s.requests, Request{r.Method, r.URL.Path, r.URL.RawQuery, r.Header.Clone(), body, fault.Name})
+	return fault
+}
+
+// pause reports whether the time passed with the client still there.
+func (s *Server) pause(r *http.Request, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-r.Context().Done():
+	case <-s.closing:
+	}
+	return false
+}
+
+// drop closes the connection of a request with a reset, as a peer that dies
+// does. Where the connection cannot be had it answers nothing but a status that
+// no API has.
+func drop(w http.ResponseWriter) {
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		w.WriteHeader(http.StatusTeapot)
+		return
+	}
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		_ = tcp.SetLinger(0)
+	}
+	_ = conn.Close()
+}
