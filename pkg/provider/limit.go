@@ -17,6 +17,9 @@ type Limiter struct {
 	bucket  *rate.Limiter
 	reserve int
 	reads   sync.Mutex // held by a read while it looks and takes
+
+	mu   sync.Mutex
+	held time.Time // nothing is sent before, because the provider said so
 }
 
 // NewLimiter allows perSecond calls on the long run and burst at once, of
@@ -24,6 +27,34 @@ type Limiter struct {
 // which could not be sent at all otherwise.
 func NewLimiter(perSecond float64, burst, reserve int) *Limiter {
 	return &Limiter{bucket: rate.NewLimiter(rate.Limit(perSecond), burst), reserve: min(reserve, burst-1)}
+}
+
+// Hold lets nothing through for so long: the provider refused a call of this
+// credential for being one too many, and a call of another zone would be refused
+// like it. Such an error names what is left of the wait in After.
+func (l *Limiter) Hold(d time.Duration) {
+	if l == nil || d <= 0 {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if until := time.Now().Add(d); until.After(l.held) {
+		l.held = until
+	}
+}
+
+// holding is the error of a call while the provider wants none.
+func (l *Limiter) holding() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	left := time.Until(l.held)
+	if left <= 0 {
+		return nil
+	}
+	return &Error{
+		Class: Retryable, Op: "wait for the rate limit", Code: "held", After: left, Err: errors.New("the API takes no more calls of this credential for now"),
+		Hint: "every zone of the credential waits; see who else uses it",
+	}
 }
 
 // Read waits until a read may be sent.
@@ -35,12 +66,17 @@ func (l *Limiter) Read(ctx context.Context) error {
 		return &Error{Class: Retryable, Op: "wait for the rate limit", Err: err}
 	}
 	interval := time.Duration(float64(time.Second) / float64(l.bucket.Limit()))
-	for !l.takeRead() {
+	for {
+		if err := l.holding(); err != nil {
+			return err
+		}
+		if l.takeRead() {
+			return nil
+		}
 		if err := Sleep(ctx, interval); err != nil {
 			return &Error{Class: Retryable, Op: "wait for the rate limit", Err: err}
 		}
 	}
-	return nil
 }
 
 // takeRead looks and takes in one step, or a crowd of reads that look at one
@@ -56,10 +92,13 @@ func (l *Limiter) Write(ctx context.Context) error {
 	if l == nil {
 		return nil
 	}
+	if err := l.holding(); err != nil {
+		return err
+	}
 	if err := l.bucket.Wait(ctx); err != nil {
 		return &Error{Class: Retryable, Op: "wait for the rate limit", Err: err}
 	}
-	return nil
+	return l.holding() // which may have begun meanwhile
 }
 
 // Backoff is how long to wait between attempts of a read: Base, then twice as

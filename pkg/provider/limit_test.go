@@ -230,3 +230,47 @@ func TestQuiet(t *testing.T) {
 		t.Errorf("Quiet() = %v, want 1m30s", got)
 	}
 }
+
+// A provider that wants no calls gets none, of whatever zone, and whoever asks
+// is told at once how long that will be.
+func TestHeldLimiterLetsNothingThrough(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := NewLimiter(10, 10, 2)
+		l.Hold(5 * time.Minute)
+		l.Hold(time.Second) // shortens nothing
+		time.Sleep(time.Minute)
+		for name, wait := range map[string]func(context.Context) error{"read": l.Read, "write": l.Write} {
+			start := time.Now()
+			err := wait(t.Context())
+			e, ok := errors.AsType[*Error](err)
+			if !ok || e.Class != Retryable || e.After != 4*time.Minute || time.Since(start) != 0 {
+				t.Errorf("%s: expected at once to be told to wait 4m, got %v after %v", name, err, time.Since(start))
+			}
+		}
+		time.Sleep(4 * time.Minute)
+		if err := l.Write(t.Context()); err != nil {
+			t.Errorf("the time is over: %v", err)
+		}
+		(*Limiter)(nil).Hold(time.Hour)
+	})
+}
+
+// A write that waited for its turn while another call was refused is not sent.
+func TestHoldMeetsThoseWhoWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := NewLimiter(0.1, 1, 0)
+		for name, wait := range map[string]func(context.Context) error{"read": l.Read, "write": l.Write} {
+			if err := l.Write(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			ended := make(chan error)
+			go func() { ended <- wait(t.Context()) }()
+			time.Sleep(time.Second)
+			l.Hold(time.Minute)
+			if err := <-ended; ClassOf(err) != Retryable || err == nil {
+				t.Errorf("%s: expected to be held, got %v", name, err)
+			}
+			time.Sleep(time.Minute)
+		}
+	})
+}

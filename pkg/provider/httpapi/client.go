@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptrace"
@@ -51,11 +52,11 @@ func ParseEndpoint(text string, insecure bool) (*url.URL, error) {
 	base, err := url.Parse(text)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("read endpoint %q: %w", text, err)
+		return nil, fmt.Errorf("read endpoint: %w", plain(err)) // the text may hold a password
 	case base.Scheme != "https" && base.Scheme != "http" || base.Host == "":
-		return nil, fmt.Errorf("read endpoint %q: expected a URL like https://HOST/PATH", text)
+		return nil, errors.New("read endpoint: expected a URL like https://HOST/PATH")
 	case base.User != nil || base.RawQuery != "" || base.Fragment != "":
-		return nil, fmt.Errorf("read endpoint %s: expected no user, query or fragment in it", base.Redacted())
+		return nil, fmt.Errorf("read endpoint of host %s: expected no user, query or fragment in it", base.Host)
 	case base.Scheme == "http" && !insecure && !loopback(base.Hostname()):
 		return nil, fmt.Errorf("read endpoint %s: the credential would travel in the clear; use https, or write insecure: true on the zone", base)
 	}
@@ -118,7 +119,8 @@ const defaultLimit = 4 << 20
 
 // Do sends a request once and reads its answer, whatever its status. (net/http
 // takes another connection when it finds one closed before a byte of a write was
-// sent, and only then.) An error is a *provider.Error, or the gate's own.
+// sent, and only then; a GET it also sends anew when a kept connection breaks
+// under it.) An error is a *provider.Error, or the gate's own.
 func (c *Client) Do(ctx context.Context, r Request) (*Reply, error) {
 	var reply *Reply
 	err := c.Stream(ctx, r, func(status int, header http.Header, body io.Reader) error {
@@ -154,14 +156,20 @@ func (c *Client) Stream(ctx context.Context, r Request, read func(status int, he
 		return Broken(r.Op, r.Write, &sent, err)
 	}
 	defer response.Body.Close() //nolint:errcheck // read to its end or given up: nothing depends on it
+	if response.StatusCode == http.StatusTooManyRequests {
+		c.limiter.Hold(RetryAfter(response.Header)) // further calls, of any zone, would only prolong the block
+	}
 	limit := r.Limit
 	if limit == 0 {
 		limit = defaultLimit
 	}
 	err = read(response.StatusCode, response.Header, &limited{response.Body, limit})
 	var typed *provider.Error
-	if err == nil || errors.As(err, &typed) {
+	switch {
+	case err == nil || errors.As(err, &typed):
 		return err
+	case ctx.Err() != nil: // it came in part: what is missing is time, not sense
+		return Broken(r.Op, r.Write, &sent, ctx.Err())
 	}
 	return Unreadable(r.Op, r.Write, response.StatusCode, err)
 }
@@ -185,9 +193,7 @@ func (c *Client) build(ctx context.Context, r Request) (*http.Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	for key, values := range r.Header {
-		request.Header[key] = values
-	}
+	maps.Copy(request.Header, r.Header)
 	request.Header.Set("User-Agent", c.agent)
 	if r.Sign != nil {
 		if err := r.Sign(request); err != nil {

@@ -5,9 +5,11 @@
 // Retryable when it was a read and Ambiguous when it was a write, because it
 // may still take effect. An answer that is no answer of the API (an HTML page
 // of a proxy, a redirect, a truncated or oversized body) is treated the same
-// way: it says nothing about what happened. Only the adapter can read the
+// way: it says nothing about what happened; but a redirect of a read is
+// Permanent, because it will be there tomorrow. Only the adapter can read the
 // vendor's own error codes; it does so on what Do returns, and falls back on
-// Classify.
+// Classify. An answer of "too many requests" holds every call of the credential
+// for as long as it says.
 //
 // The package retries nothing, follows no redirect (the next host would be
 // given the credential), keeps no cookie, and puts no credential into an error.

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net/http"
@@ -21,12 +22,17 @@ func Broken(op string, write bool, sent *Sent, err error) error {
 		class = provider.Ambiguous
 	}
 	e := &provider.Error{Class: class, Op: op, Err: plain(err)}
+	_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		e.Code = "timeout"
 	case errors.Is(err, context.Canceled):
 		e.Code = "canceled"
-	case !sent.Began():
+	case untrusted:
+		e.Code, e.Hint = "certificate", "the API's certificate is not trusted: see this host's clock and CA certificates, and what stands between it and the API"
+	case sent.Began():
+		e.Code = "no-answer"
+	default:
 		e.Code, e.Hint = "unreachable", "the API could not be reached: see that this host has a route, a resolver and, where it needs one, HTTPS_PROXY"
 	}
 	return e
@@ -44,6 +50,10 @@ func plain(err error) error {
 // Unreadable classes an answer that cannot be read: a page of something between
 // us and the API, or a body that ends early.
 func Unreadable(op string, write bool, status int, err error) error {
+	return unreadable(op, write, status, err)
+}
+
+func unreadable(op string, write bool, status int, err error) *provider.Error {
 	class := provider.Retryable
 	if write {
 		class = provider.Ambiguous
@@ -65,20 +75,33 @@ func Page(header http.Header, body []byte) error {
 
 // Classify is what an HTTP status alone says: for adapters whose vendor's own
 // code is missing from the answer, or not known to them. A write that was
-// answered by a server error may have happened.
+// answered by a server error, a redirect or a page for people may have happened.
 func Classify(op string, write bool, reply *Reply) *provider.Error {
 	e := &provider.Error{Op: op, Code: "HTTP " + strconv.Itoa(reply.Status), After: RetryAfter(reply.Header)}
+	unknown := provider.Retryable
+	if write {
+		unknown = provider.Ambiguous
+	}
+	page := Page(reply.Header, reply.Body)
 	switch {
 	case reply.Status == http.StatusTooManyRequests:
 		e.Class, e.Err = provider.Retryable, errors.New("too many requests")
+	case page != nil:
+		foreign := unreadable(op, write, reply.Status, page)
+		foreign.After = e.After
+		return foreign
 	case reply.Status >= 500:
-		e.Class, e.Err = provider.Retryable, errors.New("the API has an internal error")
-		if write {
-			e.Class = provider.Ambiguous
-		}
+		e.Class, e.Err = unknown, errors.New("the API has an internal error")
 	case reply.Status >= 300 && reply.Status < 400:
 		e.Class, e.Err = provider.Permanent, errors.New("the API answers with a redirect, which is not followed")
 		e.Hint = "correct endpoint on the zone"
+		if write {
+			e.Class = provider.Ambiguous
+		}
+	case reply.Status == http.StatusRequestTimeout:
+		e.Class, e.Err = unknown, errors.New("the API did not get the whole request in time")
+	case reply.Status == http.StatusTooEarly:
+		e.Class, e.Err = provider.Retryable, errors.New("the API wants the request again")
 	case reply.Status == http.StatusUnauthorized:
 		e.Class, e.Err = provider.Permanent, errors.New("the credential is not accepted")
 		e.Hint = "see whether it expired or was replaced; then: sidestep validate --online"
@@ -88,10 +111,7 @@ func Classify(op string, write bool, reply *Reply) *provider.Error {
 	case reply.Status >= 400:
 		e.Class, e.Err = provider.Permanent, errors.New("the API refuses the request")
 	default:
-		e.Class, e.Err = provider.Retryable, errors.New("an unexpected status")
-		if write {
-			e.Class = provider.Ambiguous
-		}
+		e.Class, e.Err = unknown, errors.New("an unexpected status")
 	}
 	return e
 }

@@ -7,6 +7,7 @@ package httpfake
 import (
 	"bytes"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -30,6 +31,7 @@ type Server struct {
 // Request is one that arrived, in order.
 type Request struct {
 	Method, Path, Query string
+	Escaped             string // the path as it was sent
 	Header              http.Header
 	Body                []byte
 	Fault               string // what the script did to it, empty for nothing
@@ -136,9 +138,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		drop(w)
 		return
 	}
-	for key, values := range fault.Header {
-		w.Header()[key] = values
-	}
+	maps.Copy(w.Header(), fault.Header)
 	w.WriteHeader(fault.Status)
 	_, _ = io.WriteString(w, fault.Body)
 }
@@ -166,7 +166,10 @@ func (s *Server) next(r *http.Request, body []byte) Fault {
 		}
 		break
 	}
-	s.requests = append(s.requests, Request{r.Method, r.URL.Path, r.URL.RawQuery, r.Header.Clone(), body, fault.Name})
+	s.requests = append(s.requests, Request{
+		Method: r.Method, Path: r.URL.Path, Query: r.URL.RawQuery, Escaped: r.URL.EscapedPath(),
+		Header: r.Header.Clone(), Body: body, Fault: fault.Name,
+	})
 	return fault
 }
 
