@@ -52,6 +52,10 @@ func seen(k record.Key, answers ...string) record.Set {
 				a.Paused = true
 			case word == "held":
 				a.Held = true
+			case word == "own-ttl":
+				a.OwnTTL = true
+			case word == "min-90s":
+				a.MinTTL = 90 * time.Second
 			case word[0] == 'w':
 				a.Weight, _ = strconv.Atoi(word[1:])
 			}

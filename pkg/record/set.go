@@ -49,6 +49,8 @@ type Answer struct {
 	Live   bool          // resolvers are answered with it
 	Paused bool          // out of the answer, marked by sidestep, restorable
 	Held   bool          // out of the answer by somebody else: no mark of ours
+	MinTTL time.Duration // the smallest TTL that the provider gives it: a wish below is met by this one; 0 takes any
+	OwnTTL bool          // the provider decides the TTL, and takes no wish for another
 	Native any           // opaque to all but the adapter that listed it
 }
 
