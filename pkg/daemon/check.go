@@ -150,7 +150,7 @@ func Validate(ctx context.Context, c *config.Config, registry provider.Registry,
 		p := z.Adapter.Promises()
 		v := ZoneValidity{
 			Zone: string(z.Name), Provider: d.providerOf(z.Name), Pause: string(p.Pause),
-			Atomic: p.Atomic, Fenced: p.Fenced, Words: promiseWords(p) + exposed(c, z.Name, p),
+			Atomic: p.Atomic, Fenced: p.Fenced, Words: p.Words(provider.TraitsOf(d.providerOf(z.Name)).Rate) + exposed(c, z.Name, p),
 		}
 		if online {
 			v.list(ctx, z.Adapter)
@@ -182,21 +182,4 @@ func (v *ZoneValidity) list(ctx context.Context, adapter provider.Adapter) {
 		return
 	}
 	v.Records = snapshot.Records
-}
-
-func promiseWords(p provider.Promises) string {
-	text := map[provider.Pause]string{
-		provider.PauseNative: "a value is paused by the provider's own status",
-		provider.PauseRename: "a value is paused by renaming its record",
-		provider.PauseParked: "a value is paused by parking a readable copy in a TXT record, which is public",
-	}[p.Pause]
-	if p.Atomic {
-		text += "; writes are atomic"
-	} else {
-		text += "; writes are not atomic: never empty holds for one sidestep and no hand edit in the gap"
-	}
-	if p.Fenced {
-		return text + " and fenced: the provider refuses a writer whose view is out of date"
-	}
-	return text + fmt.Sprintf("; not fenced: after a start nothing is taken away for %s", p.Quiet())
 }

@@ -165,12 +165,14 @@ func (d *Daemon) now() engine.Now { return engine.Now{Boot: d.clock.Boot(), Wall
 // adapters makes the adapter of every zone.
 func (d *Daemon) adapters() ([]reconcile.Zone, error) {
 	var zones []reconcile.Zone
+	limits := provider.NewLimits()
 	for _, z := range d.config.Zones {
 		construct, found := d.options.Registry[z.Provider]
 		if !found {
 			return nil, fmt.Errorf("open zone %s: this sidestep has no provider %q", z.Name, z.Provider)
 		}
 		settings := z.Settings
+		settings.Limiter = limits.Of(z.Provider, settings)
 		settings.Logger, settings.Client = d.log, "sidestep/"+d.options.Version
 		adapter, err := construct(settings)
 		if err != nil {

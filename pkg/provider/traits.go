@@ -1,22 +1,60 @@
 package provider
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 )
 
-// Traits is what the records of a provider can have whatever the zone, so that
-// it is known before there is an adapter to promise it.
+// Traits is what a provider has whatever the zone, so that it is known before
+// there is an adapter to promise it.
 type Traits struct {
 	Weights  bool // see Promises
 	Variants bool
+	Rate     Rate
 }
 
+// Rate is how many calls sidestep makes with one credential, reads and writes of
+// all its zones together: less than the vendor allows, since other programs use
+// the same account. The zero value is no limit.
+type Rate struct {
+	PerSecond float64 // on the long run
+	Burst     int     // at once, after a quiet time
+	Reserve   int     // of the burst, kept for writes
+}
+
+// String is for people: "3 calls a second, 60 at once after a quiet time".
+func (r Rate) String() string {
+	if r.PerSecond == 0 {
+		return "no limit on calls"
+	}
+	calls := "calls"
+	if r.PerSecond == 1 {
+		calls = "call"
+	}
+	return fmt.Sprintf("at most %v %s a second, %d at once after a quiet time, %d of them kept for writes", r.PerSecond, calls, r.Burst, r.Reserve)
+}
+
+// generic is the rate at the providers that are reached through their libdns
+// adapters, each call of which makes several requests. None of their APIs allows
+// less than one request a second on the long run (Hetzner: 3600 an hour).
+var generic = Rate{PerSecond: 1, Burst: 10, Reserve: 5}
+
 // traits are by the provider's name in the config. One that is not there has
-// none of them.
+// none of them: a server of one's own has no limit.
 var traits = map[string]Traits{
-	"route53":      {Weights: true, Variants: true}, // set identifiers
-	"tencentcloud": {Weights: true, Variants: true}, // lines
+	// "API limits": 1200 requests in five minutes of one user, all tokens and the
+	// dashboard together; one more, and all are refused for the next five minutes.
+	"cloudflare": {Rate: Rate{PerSecond: 3, Burst: 60, Reserve: 20}},
+	// "Quotas": 5 requests a second of one account; by the throttling guide of
+	// 2026 it is 10, with a bucket of 50.
+	"route53": {Weights: true, Variants: true, Rate: Rate{PerSecond: 5, Burst: 10, Reserve: 5}}, // set identifiers
+	// "ModifyRecordStatus": 20 requests a second; of the calls used none has less.
+	"tencentcloud": {Weights: true, Variants: true, Rate: Rate{PerSecond: 10, Burst: 10, Reserve: 5}}, // lines
+
+	"hetzner": {Rate: generic},
+	"gandi":   {Rate: generic},
+	"ovh":     {Rate: generic},
 }
 
 // TraitsOf gives the traits of a provider by its name in the config.
