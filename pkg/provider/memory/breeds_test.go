@@ -425,3 +425,36 @@ func ignoresTTL(m *mutant, ctx context.Context, call provider.Call) error {
 	}
 	return m.honest(ctx, call)
 }
+
+// leavesStamp says that it is done and puts the stamp back.
+func leavesStamp(m *mutant, ctx context.Context, seen *provider.Snapshot, gate provider.Gate) (bool, error) {
+	done, err := m.Adapter.(provider.Releaser).Release(ctx, seen, gate)
+	if err == nil {
+		m.edit(memory.Put("_sidestep.example.com.", "TXT", time.Minute, seen.Stamps[0].Raw))
+	}
+	return done, err
+}
+
+// releasesEverything takes whatever is under the parked names.
+func releasesEverything(m *mutant, ctx context.Context, seen *provider.Snapshot, gate provider.Gate) (bool, error) {
+	done, err := m.Adapter.(provider.Releaser).Release(ctx, seen, gate)
+	for _, r := range m.zone.Records() {
+		if _, parked := provider.ParkedOwner(record.Name(r.Name)); parked && err == nil {
+			m.edit(memory.Delete(r.Name, r.Type, r.Value))
+		}
+	}
+	return done, err
+}
+
+// releasesAnyway rests on a list of its own.
+func releasesAnyway(m *mutant, ctx context.Context, _ *provider.Snapshot, gate provider.Gate) (bool, error) {
+	now, err := m.Adapter.List(ctx)
+	if err != nil {
+		return false, err
+	}
+	return m.Adapter.(provider.Releaser).Release(ctx, now, gate)
+}
+
+func releasesGateless(m *mutant, ctx context.Context, seen *provider.Snapshot, _ provider.Gate) (bool, error) {
+	return m.Adapter.(provider.Releaser).Release(ctx, seen, nil)
+}

@@ -19,6 +19,7 @@ const (
 	OpTakeAway Op = "take-away"
 	OpClaim    Op = "claim"
 	OpProve    Op = "prove"
+	OpRelease  Op = "release"
 )
 
 // Write reports whether the request may change the zone.

@@ -112,13 +112,9 @@ func (w *work) swapStamp(next provider.Stamp) change {
 	name := w.zone.stampName()
 	seen := w.seen.set(w.zone.stampKey())
 	byID := w.zone.options.Class == Rename
+	same := w.sameStamp()
 	return func(s *state) error {
-		now := s.set(w.zone.stampKey())
-		same := sameSet(now, seen, w.zone.options.Class == Exact)
-		if byID {
-			same = !slices.ContainsFunc(seen, func(r Record) bool { _, there := s.byID(r.ID); return !there })
-		}
-		if err := s.need(same, provider.FencedOut, "stamp", "the stamp is no longer the one that was listed"); err != nil {
+		if err := same(s); err != nil {
 			return err
 		}
 		s.remove(func(r Record) bool {
@@ -126,6 +122,18 @@ func (w *work) swapStamp(next provider.Stamp) change {
 		})
 		s.insert(text(name, stampTTL, next.String()))
 		return nil
+	}
+}
+
+// sameStamp compares the stamps with those that were listed.
+func (w *work) sameStamp() change {
+	seen := w.seen.set(w.zone.stampKey())
+	return func(s *state) error {
+		same := sameSet(s.set(w.zone.stampKey()), seen, w.zone.options.Class == Exact)
+		if w.zone.options.Class == Rename {
+			same = !slices.ContainsFunc(seen, func(r Record) bool { _, there := s.byID(r.ID); return !there })
+		}
+		return s.need(same, provider.FencedOut, "stamp", "the stamp is no longer the one that was listed")
 	}
 }
 

@@ -24,6 +24,7 @@ type mutant struct {
 	write    func(*mutant, context.Context, provider.Call) error
 	claim    func(*mutant, context.Context, *provider.Snapshot, provider.Stamp, provider.Gate) error
 	prove    func(*mutant, context.Context, *provider.Snapshot, provider.Stamp, provider.Gate) error
+	release  func(*mutant, context.Context, *provider.Snapshot, provider.Gate) (bool, error)
 }
 
 func (m *mutant) Promises() provider.Promises {
@@ -61,6 +62,17 @@ func (m *mutant) honest(ctx context.Context, call provider.Call) error {
 		return m.Adapter.TakeAway(ctx, call)
 	}
 	return m.Adapter.Add(ctx, call)
+}
+
+func (m *mutant) Remains(seen *provider.Snapshot) []string {
+	return m.Adapter.(provider.Releaser).Remains(seen)
+}
+
+func (m *mutant) Release(ctx context.Context, seen *provider.Snapshot, gate provider.Gate) (bool, error) {
+	if m.release == nil || len(m.Remains(seen)) == 0 {
+		return m.Adapter.(provider.Releaser).Release(ctx, seen, gate)
+	}
+	return m.release(m, ctx, seen, gate)
 }
 
 func (m *mutant) edit(edits ...memory.Edit) {
@@ -156,6 +168,12 @@ var breeds = []struct {
 	{"claims by adding a stamp", memory.Prerequisites, func(m *mutant) { m.claim = claimBeside }, "fence/copied-stamp"},
 	{"forgets that a stamp is released", memory.Exact, func(m *mutant) { m.list = listed(unrelease) }, "fence/release"},
 	{"proves without asking", memory.Rename, func(m *mutant) { m.prove = proveWrongly }, "fence/prove"},
+
+	{"leaves the stamp", memory.Exact, func(m *mutant) { m.release = leavesStamp }, "release/clean"},
+	{"takes paused values along", memory.Prerequisites, func(m *mutant) { m.release = releasesEverything }, "release/last-copy"},
+	{"takes what it cannot read along", memory.Append, func(m *mutant) { m.release = releasesEverything }, "release/unreadable-copy"},
+	{"releases under any stamp", memory.Exact, func(m *mutant) { m.release = releasesAnyway }, "release/fenced"},
+	{"releases without its gate", memory.Rename, func(m *mutant) { m.release = releasesGateless }, "release/gate"},
 
 	{"calls every error permanent", memory.Status, func(m *mutant) { m.write = classed(provider.Permanent) }, "fault/throttled-write"},
 	{"takes a time-out for a failure", memory.Rename, func(m *mutant) { m.write = classed(provider.Retryable) }, "fault/lost-reply"},
