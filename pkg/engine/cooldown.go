@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
 	"slices"
 	"strings"
 	"time"
@@ -79,17 +81,12 @@ func (e *Engine) rest(t *target, before health.State, end time.Duration) {
 // chance is a random number from 0 to 1 for one target in this step, 0 when the
 // caller has no chance to offer.
 func (e *Engine) chance(t *target) float64 {
-	h := e.now.Chance
-	if h == 0 {
+	if e.now.Chance == 0 {
 		return 0
 	}
-	for _, b := range []byte(t.id.Check + "@" + t.id.Address) {
-		h = (h ^ uint64(b)) * 0x100000001b3 // FNV-1a
-	}
-	h ^= h >> 33 // FNV alone hardly moves the upper bits
-	h *= 0xff51afd7ed558ccd
-	h ^= h >> 33
-	return float64(h>>11) / (1 << 53)
+	seed := binary.BigEndian.AppendUint64(nil, e.now.Chance)
+	sum := sha256.Sum256(append(seed, t.id.Check+"@"+t.id.Address...))
+	return float64(binary.BigEndian.Uint64(sum[:])>>11) / (1 << 53)
 }
 
 // starved reports whether a record set that rests on the target has no usable
