@@ -32,7 +32,7 @@ type hand struct {
 	path string
 }
 
-func TestSuite(t *testing.T) {
+func TestConformance(t *testing.T) {
 	providertest.Run(t, providertest.World{
 		Zone: zone,
 		New: func(t providertest.TB) (provider.Adapter, providertest.Hand) {

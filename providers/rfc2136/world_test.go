@@ -182,7 +182,7 @@ func (h *hand) empty() {
 	}
 }
 
-func TestSuite(t *testing.T) {
+func TestConformance(t *testing.T) {
 	onEach(t, rfc2136test.Zone{}, func(t *testing.T, server *rfc2136test.Server) {
 		proxy := rfc2136test.StartProxy(t, server)
 		providertest.Run(t, providertest.World{

@@ -12,7 +12,7 @@ import (
 	"sidestep/pkg/record"
 )
 
-func TestSuite(t *testing.T) {
+func TestConformance(t *testing.T) {
 	for _, class := range memory.Classes() {
 		t.Run(string(class), func(t *testing.T) { providertest.Run(t, world(class)) })
 	}

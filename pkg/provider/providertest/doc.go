@@ -3,7 +3,7 @@
 // text and a piece of the real world, altered and asked behind the adapter's
 // back, as its judge.
 //
-//	func TestSuite(t *testing.T) {
+//	func TestConformance(t *testing.T) {
 //		providertest.Run(t, providertest.World{
 //			Zone: "example.com.",
 //			New: func(t providertest.TB) (provider.Adapter, providertest.Hand) { … },

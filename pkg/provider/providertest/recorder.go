@@ -24,7 +24,7 @@ func Check(w World, names ...string) []Failure {
 			continue
 		}
 		r := &recorder{name: c.Name}
-		r.watch(func() { c.on(r, w) })
+		r.watch(func() { c.on(r, w, new(overview)) })
 		if r.failed {
 			failures = append(failures, Failure{c.Name, r.texts})
 		}

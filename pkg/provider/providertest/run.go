@@ -20,7 +20,8 @@ func Cases() []Case {
 	return slices.Concat(listCases(), pauseCases(), writeCases(), refusalCases(), fenceCases(), releaseCases(), errorCases())
 }
 
-// Run holds an adapter to every promise of the contract that it makes.
+// Run holds an adapter to every promise of the contract that it makes, and ends
+// with a table of them, which `go test -v` shows.
 func Run(t *testing.T, w World) {
 	t.Helper()
 	for name := range w.Skip {
@@ -28,21 +29,37 @@ func Run(t *testing.T, w World) {
 			t.Errorf("World.Skip names %q, which is no case of the suite", name)
 		}
 	}
+	var table overview
 	for _, c := range Cases() {
+		came := notRun
 		t.Run(c.Name, func(t *testing.T) {
 			t.Helper()
-			c.on(t, w)
+			defer func() { came = verdictOf(t) }()
+			c.on(t, w, &table)
 		})
+		table.note(c, came)
 	}
+	t.Log(table.String())
+}
+
+func verdictOf(t *testing.T) verdict {
+	switch {
+	case t.Failed():
+		return broken
+	case t.Skipped():
+		return excepted
+	}
+	return kept
 }
 
 // on runs the case in a fresh zone of the world.
-func (c Case) on(t TB, w World) {
+func (c Case) on(t TB, w World, table *overview) {
 	t.Helper()
 	if reason, skip := w.Skip[c.Name]; skip {
 		t.Skipf("does not apply: %s", reason)
 	}
 	adapter, hand := w.New(t)
+	table.promises, table.asked = adapter.Promises(), true
 	if c.For != nil && !c.For(adapter.Promises()) {
 		t.Skipf("does not apply: this provider does not promise: %s", c.Promise)
 	}
