@@ -54,6 +54,7 @@ var rooms = map[string]allowed{
 	"pkg/provider":                  {own: "record", mods: "golang.org/x/time/rate"},
 	"pkg/provider/memory":           {own: "record provider"},
 	"pkg/provider/providertest":     {own: "record provider"},
+	"pkg/provider/generic":          {own: "record provider", mods: "github.com/libdns/libdns"},
 	"pkg/provider/httpapi":          {own: "provider"},
 	"pkg/provider/httpapi/httpfake": {},
 	"pkg/authority":                 {own: "record", mods: "github.com/miekg/dns"},

@@ -20,6 +20,9 @@ func (p Promises) Words(rate Rate) string {
 	} else {
 		text += fmt.Sprintf("; not fenced: after a start nothing is taken away for %s", p.Quiet())
 	}
+	if !p.Single {
+		text += fmt.Sprintf("; reduced promises: no CNAME is switched, no TTL is changed, and a pause takes two writes with a wait of %s after each", p.Lag)
+	}
 	if rate.PerSecond > 0 {
 		text += "; of one credential, " + rate.String()
 	}
