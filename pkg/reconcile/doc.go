@@ -10,6 +10,12 @@
 //     and forget it: nothing that recovery needs is kept in a variable;
 //  5. list again, until nothing is left to do; then ask the name servers.
 //
+// Where the provider compares and swaps and its adapter follows its own writes,
+// "list again" after an accepted write is the list before, plus the change: had
+// anybody written in between, the provider would have refused. A refused or
+// unclear write is followed by a real list, and so is the last: no round ends by
+// what was only worked out.
+//
 // Adds come before take-aways, and a value is taken away only when the list
 // shows every wanted value live, of which enough survive that are not in
 // doubt. A call whose outcome is not known is never sent again from memory: it

@@ -29,38 +29,46 @@ func (s step) changes() []plan.Change { return slices.Concat(s.add, s.away) }
 // would have gone in one call with take-aways go alone.
 func (s step) onlyAdds() step { return step{add: s.add} }
 
-// nextStep derives the next call of a record set. Adds go first and wait for no
+// footing is what the next call of a zone stands on.
+type footing struct {
+	promises provider.Promises
+	doubt    *doubts
+	now      time.Duration // boot time
+	follows  bool          // the zone was not listed but worked out: it lacks no write of ours
+}
+
+// next derives the next call of a record set. Adds go first and wait for no
 // doubt; a take-away goes only when every wanted value is live in the list, or
 // becomes so in the same call, the list is not inside the provider's lag, and
 // enough of the wanted values survive that are not in doubt.
-func nextStep(s plan.Set, promises provider.Promises, doubt *doubts, now time.Duration) step {
-	if at := doubt.zoneListed(); promises.Fenced && now < at {
+func (f footing) next(s plan.Set) step {
+	if at := f.doubt.zoneListed(); f.promises.Fenced && !f.follows && f.now < at {
 		return step{wait: at, why: "the stamp of the last write may not be in the list yet"}
 	}
 	add, away := split(s.Open())
-	adds := addStep(s.Key(), add, promises, doubt, now)
-	together := promises.Together && len(adds.add) == len(add)
+	adds := f.adds(s.Key(), add)
+	together := f.promises.Together && len(adds.add) == len(add)
 	if len(away) == 0 || len(add) > 0 && !together {
 		return adds
 	}
-	next := awayStep(s, add, away, promises, doubt, now)
+	next := f.aways(s, add, away)
 	if next.wait > 0 && len(add) > 0 {
 		return adds // which wait for no take-away
 	}
 	return next
 }
 
-// addStep sends the adds that need not wait.
-func addStep(key record.Key, add []plan.Change, promises provider.Promises, doubt *doubts, now time.Duration) step {
-	if promises.Fenced {
+// adds sends the adds that need not wait.
+func (f footing) adds(key record.Key, add []plan.Change) step {
+	if f.promises.Fenced {
 		return step{add: add}
 	}
 	var ready []plan.Change
 	first := step{}
 	for _, c := range add {
-		at, why := addFrom(key, c, promises, doubt)
+		at, why := f.addFrom(key, c)
 		switch {
-		case at <= now:
+		case at <= f.now:
 			ready = append(ready, c)
 		case first.wait == 0 || at < first.wait:
 			first.wait, first.why = at, why
@@ -69,7 +77,7 @@ func addStep(key record.Key, add []plan.Change, promises provider.Promises, doub
 	if len(ready) == 0 {
 		return first
 	}
-	if promises.OneByOne {
+	if f.promises.OneByOne {
 		ready = ready[:1]
 	}
 	return step{add: ready}
@@ -81,16 +89,16 @@ func addStep(key record.Key, add []plan.Change, promises provider.Promises, doub
 // the zone twice. Where a write carries the whole set, it waits until the list
 // shows all of it, and a create until no older call is open, because one that
 // knew the set without the new value would lose it.
-func addFrom(key record.Key, c plan.Change, promises provider.Promises, doubt *doubts) (at time.Duration, why string) {
-	at, why = doubt.valueListed(key, c.Value), "what was just written may not be in the list yet"
+func (f footing) addFrom(key record.Key, c plan.Change) (at time.Duration, why string) {
+	at, why = f.doubt.valueListed(key, c.Value), "what was just written may not be in the list yet"
 	open := time.Duration(0)
 	if c.Action == record.Create {
-		open = doubt.valueOpen(key, c.Value)
+		open = f.doubt.valueOpen(key, c.Value)
 	}
-	if promises.Whole {
-		at = doubt.setListed(key)
+	if f.promises.Whole {
+		at = f.doubt.setListed(key)
 		if c.Action == record.Create {
-			open = doubt.until(key)
+			open = f.doubt.until(key)
 		}
 	}
 	if open > at {
@@ -99,26 +107,26 @@ func addFrom(key record.Key, c plan.Change, promises provider.Promises, doubt *d
 	return at, why
 }
 
-// awayStep sends the take-aways, and with them the adds, when nothing speaks
+// aways sends the take-aways, and with them the adds, when nothing speaks
 // against it. A swap has no survivor, so it waits until no older call is open:
 // one that came later would write over the new value, of which there is no copy.
-func awayStep(s plan.Set, add, away []plan.Change, promises provider.Promises, doubt *doubts, now time.Duration) step {
-	next := step{add: add, away: away, survivors: survivors(s, doubt, now)}
-	if promises.OneByOne {
+func (f footing) aways(s plan.Set, add, away []plan.Change) step {
+	next := step{add: add, away: away, survivors: f.survivors(s)}
+	if f.promises.OneByOne {
 		next.away = away[:1]
 	}
 	need := min(max(1, s.Wanted.Spec.MinLive), len(s.Wanted.Live))
 	stay := len(next.survivors) + len(add)
-	open, listed := doubt.until(s.Key()), doubt.setListed(s.Key())
+	open, listed := f.doubt.until(s.Key()), f.doubt.setListed(s.Key())
 	switch {
-	case open > now && swaps(next.away) && !promises.Fenced:
+	case open > f.now && swaps(next.away) && !f.promises.Fenced:
 		return step{wait: open, why: "an older call may still take effect, and would write over what is swapped in"}
 	case stay < need && pauses(next.away): // an empty set that is meant needs none
 		return step{
 			wait: open,
 			why:  fmt.Sprintf("%d of the values that stay are beyond doubt, and %d have to be: an earlier call may still take effect", stay, need),
 		}
-	case listed > now:
+	case listed > f.now && !f.follows:
 		return step{wait: listed, why: "the last write may not be in the list yet"}
 	}
 	return next
@@ -136,11 +144,11 @@ func split(changes []plan.Change) (add, away []plan.Change) {
 }
 
 // survivors are the wanted values that are live in the list and not in doubt.
-func survivors(s plan.Set, doubt *doubts, now time.Duration) []string {
+func (f footing) survivors(s plan.Set) []string {
 	var values []string
 	for _, value := range s.Wanted.Live {
 		a, found := s.Seen.Find(value)
-		if found && a.Live && !doubt.doubtful(s.Key(), value, now) {
+		if found && a.Live && !f.doubt.doubtful(s.Key(), value, f.now) {
 			values = append(values, value)
 		}
 	}

@@ -191,7 +191,7 @@ func (row nextCase) run(t *testing.T, a, b, c string) {
 	if row.happened != nil {
 		row.happened(d)
 	}
-	row.compare(t, nextStep(set, row.promises, d, now), full)
+	row.compare(t, footing{promises: row.promises, doubt: d, now: now}.next(set), full)
 }
 
 func (row nextCase) compare(t *testing.T, got step, full func(string) []string) {

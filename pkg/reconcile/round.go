@@ -29,6 +29,8 @@ type round struct {
 	orders   Orders
 	report   Report
 	snapshot *provider.Snapshot
+	follows  bool                  // snapshot was not listed: it is the list before, plus what was written
+	ahead    *provider.Snapshot    // what the next step goes by instead of a list; nil lists
 	current  plan.Plan             // against snapshot
 	calls    int                   // sent in this round
 	refused  map[record.Key]int    // by record set: refusals in a row
@@ -58,8 +60,11 @@ func (r *round) run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if !more {
-			break
+		if !more && !r.follows {
+			break // else it ends by a list, never by what was only worked out
+		}
+		if err := r.settle(ctx); err != nil {
+			return err
 		}
 		if err := r.plan(ctx); err != nil {
 			return err
@@ -81,14 +86,30 @@ func passed(l plan.Limits, p plan.Plan) plan.Limits {
 	return l
 }
 
-// plan lists the zone and plans the work against the list.
+// settle waits before a list that could be a ground for nothing: one inside the
+// lag of a provider that compares, where the next call has to carry the stamp of
+// the last.
+func (r *round) settle(ctx context.Context) error {
+	wait := r.doubt.zoneListed() - r.options.Clock.Boot()
+	if wait <= 0 || r.ahead != nil || r.orders.OnlyAdd || !r.zone.Adapter.Promises().Fenced {
+		return nil
+	}
+	return r.pause(ctx, wait, "the last write may not be in the list yet")
+}
+
+// plan lists the zone and plans the work against the list, or against what the
+// adapter knows of it after a write that was accepted.
 func (r *round) plan(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("reconcile zone %s: %w", r.zone.Name, err)
 	}
-	snapshot, err := r.list(ctx)
-	if err != nil {
-		return err
+	snapshot := r.ahead
+	r.ahead, r.follows = nil, snapshot != nil
+	if snapshot == nil {
+		var err error
+		if snapshot, err = r.list(ctx); err != nil {
+			return err
+		}
 	}
 	seen := zoneOf(snapshot)
 	r.snapshot, r.report.Seen = snapshot, &seen
@@ -133,13 +154,13 @@ func (r *round) pending() bool {
 // for the first that may have one.
 func (r *round) call(ctx context.Context) (more bool, err error) {
 	now := r.options.Clock.Boot()
-	promises := r.zone.Adapter.Promises()
+	on := footing{promises: r.zone.Adapter.Promises(), doubt: r.doubt, now: now, follows: r.follows}
 	var wait step
 	for _, s := range r.current.Sets {
 		if r.aside[s.Key()] != nil {
 			continue
 		}
-		next := nextStep(s, promises, r.doubt, now)
+		next := on.next(s)
 		if r.orders.OnlyAdd {
 			next = next.onlyAdds()
 		}

@@ -24,6 +24,7 @@ type scene struct {
 	nodes   int           // how many write, each sure to be alone
 	hands   bool          // an operator edits the zone meanwhile
 	behind  time.Duration // how much of the past lists show, within the lag
+	lists   bool          // the adapters do not follow their own writes
 }
 
 // act is one step of a hostile schedule.
@@ -73,6 +74,7 @@ func TestRulesHoldUnderEverySchedule(t *testing.T) {
 					minLive: rapid.IntRange(1, 2).Draw(t, "min_live"),
 					empty:   rapid.Bool().Draw(t, "empty"),
 					behind:  rapid.SampledFrom([]time.Duration{0, time.Second}).Draw(t, "behind"),
+					lists:   rapid.Bool().Draw(t, "lists"),
 				}
 			})
 		})
@@ -88,7 +90,7 @@ func TestTwoNodesHurtNoZoneThatIsFenced(t *testing.T) {
 		}
 		t.Run(string(class), func(t *testing.T) {
 			schedules(t, func(t *rapid.T) scene {
-				return scene{class: class, nodes: 2, minLive: rapid.IntRange(1, 2).Draw(t, "min_live")}
+				return scene{class: class, nodes: 2, minLive: rapid.IntRange(1, 2).Draw(t, "min_live"), lists: rapid.Bool().Draw(t, "lists")}
 			})
 		})
 	}
@@ -206,6 +208,8 @@ func (s scene) play(t *testing.T, script []act) error {
 		live = answers[:1]
 	}
 	w := newWorldOf(t, memory.Options{Class: s.class, Late: 10 * time.Second, Lag: time.Second, Behind: s.behind}, spec, answers, live)
+	w.lists = s.lists
+	w.start(w.only())
 	if s.nodes > 1 {
 		w.join("node-2")
 	}

@@ -127,12 +127,35 @@ func (r *round) deliver(ctx context.Context, s plan.Set, next step) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), promises.Call)
 	defer cancel()
-	return r.safely(provider.Ambiguous, "write to", func() error {
+	err := r.safely(provider.Ambiguous, "write to", func() error {
 		if len(next.away) > 0 {
 			return r.zone.Adapter.TakeAway(ctx, call)
 		}
 		return r.zone.Adapter.Add(ctx, call)
 	})
+	if err == nil {
+		r.follow(call)
+	}
+	return err
+}
+
+// follow asks the adapter what the zone is like after an accepted write, so that
+// the next call needs no list before it. Only where the provider compares is
+// that as good as a list: had anybody of ours written in between, the write would
+// have been refused, and so will the next be.
+func (r *round) follow(call provider.Call) {
+	follower, ok := r.zone.Adapter.(provider.Follower)
+	if !ok || !r.zone.Adapter.Promises().Fenced {
+		return
+	}
+	var after *provider.Snapshot
+	_ = r.safely(provider.Retryable, "follow a write to", func() error { // without it the zone is listed
+		after = follower.After(call)
+		return nil
+	})
+	if after != nil && after.Zone == r.zone.Name && len(after.Stamps) == 1 && after.Stamps[0].Nonce == call.Next.Nonce {
+		r.ahead = after
+	}
 }
 
 // loose reports whether a call does without comparing the zone's serial, and

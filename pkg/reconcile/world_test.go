@@ -25,6 +25,7 @@ type world struct {
 	clock *clock.Virtual
 	nodes []*node
 	spec  *steer.Spec
+	lists bool // no adapter follows its own writes: each is followed by a list
 }
 
 // node is one sidestep: its process, and what outlives it.
@@ -88,7 +89,11 @@ func (w *world) join(name string) *node {
 // start begins a node's process anew: nothing is remembered but the zone and
 // the notes.
 func (w *world) start(n *node) {
-	w.startWith(n, Zone{Name: zoneName, Adapter: w.zone.Adapter(n.name)})
+	adapter := w.zone.Adapter(n.name)
+	if fencer, ok := adapter.(provider.Fencer); ok && w.lists {
+		adapter = fencedShim{&shim{Adapter: adapter}, fencer}
+	}
+	w.startWith(n, Zone{Name: zoneName, Adapter: adapter})
 }
 
 func (w *world) startWith(n *node, zones ...Zone) {

@@ -24,6 +24,7 @@ type adapter struct {
 	node     string
 	class    class
 	unfenced atomic.Bool // Prove found that nothing is compared
+	followed *followed   // what After tells; nil when only a list can
 }
 
 // class is what differs between the six: what is promised, and which requests
@@ -175,6 +176,7 @@ func (a *adapter) transmit(ctx context.Context, cause Cause, gate provider.Gate,
 	if err := ctx.Err(); err != nil {
 		return &provider.Error{Class: provider.Retryable, Op: name, Err: err, Hint: "nothing was sent"}
 	}
+	a.followed = nil
 	fault := a.zone.meet(cause.Op)
 	if gate != nil {
 		if err := gate(); err != nil {
@@ -195,7 +197,12 @@ func (a *adapter) transmit(ctx context.Context, cause Cause, gate provider.Gate,
 	defer z.mu.Unlock()
 	switch fault.Kind {
 	case None, Stale:
-		return z.apply(cause, change)
+		before := z.now
+		err := z.apply(cause, change)
+		if err == nil {
+			a.follow(cause.Call, before, change)
+		}
+		return err
 	case LostReply:
 		return provider.Failf(provider.Ambiguous, name, "timeout", "no reply%s", unheard(z.apply(cause, change)))
 	case Late:

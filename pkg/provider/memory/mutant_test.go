@@ -23,6 +23,7 @@ type mutant struct {
 	list     func(*mutant, context.Context) (*provider.Snapshot, error)
 	write    func(*mutant, context.Context, provider.Call) error
 	claim    func(*mutant, context.Context, *provider.Snapshot, provider.Stamp, provider.Gate) error
+	after    func(*mutant, provider.Call, func(provider.Call) *provider.Snapshot) *provider.Snapshot
 	prove    func(*mutant, context.Context, *provider.Snapshot, provider.Stamp, provider.Gate) error
 	release  func(*mutant, context.Context, *provider.Snapshot, provider.Gate) (bool, error)
 }
@@ -100,6 +101,14 @@ func (m fencedMutant) Prove(ctx context.Context, seen *provider.Snapshot, next p
 	return m.prove(m.mutant, ctx, seen, next, gate)
 }
 
+func (m fencedMutant) After(call provider.Call) *provider.Snapshot {
+	follower, _ := m.Adapter.(provider.Follower)
+	if m.after == nil {
+		return follower.After(call)
+	}
+	return m.after(m.mutant, call, follower.After)
+}
+
 // breeds are the ways in which adapters go wrong, and the case of the suite
 // that has to notice.
 var breeds = []struct {
@@ -174,6 +183,16 @@ var breeds = []struct {
 	{"takes what it cannot read along", memory.Append, func(m *mutant) { m.release = releasesEverything }, "release/unreadable-copy"},
 	{"releases under any stamp", memory.Exact, func(m *mutant) { m.release = releasesAnyway }, "release/fenced"},
 	{"releases without its gate", memory.Rename, func(m *mutant) { m.release = releasesGateless }, "release/gate"},
+
+	{"forgets what it created", memory.Rename, func(m *mutant) { m.after = worked(func(s *provider.Snapshot) { s.Sets = s.Sets[:1] }) }, "follow/add"},
+	{"works out what it did not see", memory.Exact, func(m *mutant) { m.after = asListed }, "follow/take-away"},
+	{"keeps the old value of a swap", memory.Rename, func(m *mutant) { m.after = asListed }, "follow/swap"},
+	{"keeps the stamp that it replaced", memory.Rename, func(m *mutant) { m.after = oldNative }, "follow/next-write"},
+	{"writes what it worked out over another's", memory.Exact, func(m *mutant) { m.write = relisting }, "follow/take-over"},
+	{"follows a write that was refused", memory.Exact, func(m *mutant) { m.after = relisted }, "follow/refused"},
+	{"follows a write that it knows nothing of", memory.Rename, func(m *mutant) { m.after = relisted }, "follow/lost-reply"},
+	{"follows a write that is lost", memory.Rename, func(m *mutant) { m.after = relisted }, "follow/lost-request"},
+	{"follows any write", memory.Rename, func(m *mutant) { m.after = lastly() }, "follow/last-only"},
 
 	{"calls every error permanent", memory.Status, func(m *mutant) { m.write = classed(provider.Permanent) }, "fault/throttled-write"},
 	{"takes a time-out for a failure", memory.Rename, func(m *mutant) { m.write = classed(provider.Retryable) }, "fault/lost-reply"},

@@ -117,8 +117,9 @@ func NewZone(zone record.Name, options Options) *Zone {
 // Name is the zone's.
 func (z *Zone) Name() record.Name { return z.name }
 
-// Adapter is a node's way to the zone. It is a provider.Fencer exactly when the
-// class is fenced, and keeps nothing that a list would not show.
+// Adapter is a node's way to the zone. It is a provider.Fencer, and a
+// provider.Follower, exactly when the class is fenced, and keeps nothing that a
+// list would not show.
 func (z *Zone) Adapter(node string) provider.Adapter {
 	a := &adapter{zone: z, node: node, class: classOf(z.options.Class)}
 	if z.options.Class.Fenced() {

@@ -17,7 +17,7 @@ type Case struct {
 
 // Cases lists the whole suite in the order in which it runs.
 func Cases() []Case {
-	return slices.Concat(listCases(), pauseCases(), writeCases(), refusalCases(), fenceCases(), releaseCases(), errorCases())
+	return slices.Concat(listCases(), pauseCases(), writeCases(), refusalCases(), fenceCases(), releaseCases(), followCases(), errorCases())
 }
 
 // Run holds an adapter to every promise of the contract that it makes, and ends
