@@ -59,7 +59,8 @@ var scriptCommands = map[string]func(*testscript.TestScript, bool, []string){
 	"isjson": scriptIsJSON,
 	// nowhere TEXT FILE...  looks for TEXT in files and below directories.
 	"nowhere": scriptNowhere,
-	// terminal COMMAND...  runs a command whose stderr is a terminal.
+	// terminal COMMAND...  runs a command whose stdin and stderr are a terminal, at
+	// which $ANSWER is typed.
 	"terminal": scriptTerminal,
 	// eventually COMMAND... REGEXP  runs a command until its output matches.
 	"eventually": scriptEventually,

@@ -143,6 +143,11 @@ var shapes = map[string]shape{
 			"records": number{}, "words": text{}, "error": empty{text{}},
 		}},
 	},
+	"release": object{
+		"zone": name{}, "released": boolean{}, "resume": list{changeShape}, "remove": texts{}, "blocked": texts{}, "unreadable": texts{},
+		"left_out": list{object{"name": name{}, "type": text{}, "variant": empty{text{}}, "value": text{}, "reason": text{}}},
+		"applied":  texts{}, "removed": texts{}, "verified": boolean{}, "sets": number{}, "live": number{}, "paused": number{}, "exit": number{},
+	},
 	"approve": object{"approved": text{}, "idle": empty{text{}}},
 	"override": object{
 		"override": overrideShape, "replaced": list{overrideShape}, "dry_run": boolean{}, "daemon": boolean{}, "idle": empty{text{}}, "exit": number{},

@@ -155,6 +155,21 @@ func (a *app) find() (*config.Config, error) {
 	return cfg, nil
 }
 
+// loadZones is load for a command that needs the zones only: there may be no
+// record sets in the config any more, or not yet.
+func (a *app) loadZones() (*config.Config, error) {
+	path, err := config.Find(a.environment)
+	if err != nil {
+		return nil, &usageError{err}
+	}
+	cfg, err := config.Load(path, config.Options{Getenv: a.io.Getenv, AllowNoRecords: true})
+	if err != nil {
+		return nil, &usageError{err}
+	}
+	fmt.Fprintf(a.io.Err, "config: %s\n", cfg.File)
+	return cfg, nil
+}
+
 func (a *app) read(path string) (*config.Config, error) {
 	return config.Load(path, config.Options{Getenv: a.io.Getenv})
 }

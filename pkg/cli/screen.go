@@ -28,8 +28,8 @@ func newScreen(stdio IO) *screen {
 	return s
 }
 
-func isTerminal(w io.Writer) bool {
-	file, ok := w.(*os.File)
+func isTerminal(stream any) bool {
+	file, ok := stream.(*os.File)
 	if !ok {
 		return false
 	}

@@ -100,6 +100,18 @@ func (d *Daemon) lookAll(ctx context.Context) error {
 // session runs the loop and the writer around one command, under the lock when
 // it may write.
 func (d *Daemon) session(ctx context.Context, progress Progress, do func(context.Context) error) error {
+	return d.locked(ctx, progress, func(ctx context.Context) error {
+		writing := newParts(ctx)
+		writing.start("writer", func(ctx context.Context) error { d.writer.Run(ctx); return nil })
+		err := do(ctx)
+		writing.end()
+		return err
+	})
+}
+
+// locked runs the loop around one command, under the lock when it may write, and
+// leaves the writer to it.
+func (d *Daemon) locked(ctx context.Context, progress Progress, do func(context.Context) error) error {
 	d.progress = progress
 	endLoop := d.startLoop()
 	defer endLoop()
@@ -108,10 +120,7 @@ func (d *Daemon) session(ctx context.Context, progress Progress, do func(context
 			return err
 		}
 	}
-	writing := newParts(ctx)
-	writing.start("writer", func(ctx context.Context) error { d.writer.Run(ctx); return nil })
 	err := do(ctx)
-	writing.end()
 	if d.options.Write {
 		err = errors.Join(err, d.letGo())
 	}

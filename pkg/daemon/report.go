@@ -57,6 +57,13 @@ func (d *Daemon) wrote(w reconcile.Write) {
 		}
 		lines = append(lines, line)
 	}
+	for _, removed := range w.Removed {
+		line := writeLine{Zone: string(w.Zone), Value: removed, Action: "remove", at: d.clock.Wall()}
+		if w.Err != nil {
+			line.Error = w.Err.Error()
+		}
+		d.journal("write", line)
+	}
 	d.ask(func(*engine.Engine) {
 		d.writes = append(d.writes, lines...)
 		d.writes = d.writes[max(0, len(d.writes)-keptWrites):]

@@ -147,6 +147,17 @@ func (d *doubts) until(key record.Key) time.Duration {
 	return max(d.all, latest(d.calls, key))
 }
 
+// quietAt is the boot time from which no older call can take effect.
+func (d *doubts) quietAt() time.Duration {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	end := d.all
+	for _, at := range d.calls {
+		end = max(end, at)
+	}
+	return end
+}
+
 func latest(ends map[valueKey]time.Duration, key record.Key) time.Duration {
 	end := time.Duration(0)
 	for v, at := range ends {

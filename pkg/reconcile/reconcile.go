@@ -85,7 +85,8 @@ type Report struct {
 type Write struct {
 	Zone    record.Name
 	Changes []plan.Change
-	Err     error // nil when it was accepted
+	Removed []string // of Leave: what was to be removed beside answers, a line each
+	Err     error    // nil when it was accepted
 }
 
 // Wait says that a worker waits before its next call.

@@ -39,11 +39,15 @@ type round struct {
 	aside    map[record.Key]error  // record sets that this round gave up
 }
 
-func (w *worker) round(ctx context.Context, work engine.Work, orders Orders) Report {
-	r := &round{
+func (w *worker) newRound(work engine.Work, orders Orders) *round {
+	return &round{
 		worker: w, work: work, orders: orders, report: Report{Zone: w.zone.Name},
 		refused: map[record.Key]int{}, accepted: map[record.Change]int{}, aside: map[record.Key]error{},
 	}
+}
+
+func (w *worker) round(ctx context.Context, work engine.Work, orders Orders) Report {
+	r := w.newRound(work, orders)
 	r.report.Err = r.run(ctx)
 	r.report.Final = r.current
 	return r.report

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/miekg/dns"
 
@@ -14,8 +13,7 @@ import (
 
 var _ provider.Releaser = (*Adapter)(nil)
 
-// Remains lists the parked copies of values that are live, and the stamps, each
-// with its line in the file.
+// Remains lists the parked copies of values that are live, and the stamps.
 func (a *Adapter) Remains(seen *provider.Snapshot) []string {
 	doc, ok := seen.Native.(*document)
 	if !ok {
@@ -23,8 +21,7 @@ func (a *Adapter) Remains(seen *provider.Snapshot) []string {
 	}
 	var lines []string
 	for _, i := range doc.leftovers() {
-		s := &doc.statements[i]
-		lines = append(lines, fmt.Sprintf("line %d: %s", s.line, strings.ReplaceAll(s.rr.String(), "\t", " ")))
+		lines = append(lines, fmt.Sprintf("%s TXT %q", doc.statements[i].name, textOf(doc.statements[i].rr)))
 	}
 	return lines
 }
