@@ -48,6 +48,8 @@
 //	    bench/             the daemon under load, beside a floor, against goals
 //	      yardstick/       the command of it
 //	providers/             the names in the config, and the adapters behind them
+//	  cloudflare/          Cloudflare, by its API v4
+//	    cloudflaretest/    a strict fake of that API
 //	  local/               a zone that sidestep serves itself
 //	  rfc2136/             any server that takes signed DNS updates
 //	    rfc2136test/       real name servers, run for tests

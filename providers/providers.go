@@ -2,6 +2,7 @@ package providers
 
 import (
 	"sidestep/pkg/provider"
+	"sidestep/providers/cloudflare"
 	"sidestep/providers/local"
 	"sidestep/providers/rfc2136"
 )
@@ -10,7 +11,8 @@ import (
 // is the caller's own.
 func Registry() provider.Registry {
 	return provider.Registry{
-		"local":   local.New,
-		"rfc2136": rfc2136.New,
+		"cloudflare": cloudflare.New,
+		"local":      local.New,
+		"rfc2136":    rfc2136.New,
 	}
 }

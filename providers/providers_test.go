@@ -39,8 +39,11 @@ func TestConstructors(t *testing.T) {
 		"local":   {"file": path},
 		"rfc2136": {"server": "127.0.0.1:1"},
 	}
+	secrets := map[string]map[string]provider.Secret{
+		"cloudflare": {"api_token": provider.NewSecret("t")},
+	}
 	for name, construct := range Registry() {
-		a, err := construct(provider.Settings{Zone: "example.com.", Options: options[name]})
+		a, err := construct(provider.Settings{Zone: "example.com.", Options: options[name], Secrets: secrets[name]})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue

@@ -19,11 +19,9 @@ var notBuilt = map[string]string{
 	"leader.poll":      "leases between nodes",
 	"etcd":             "etcd",
 
-	"zones[].provider=cloudflare":   "the provider cloudflare",
 	"zones[].provider=route53":      "the provider route53",
 	"zones[].provider=tencentcloud": "the provider tencentcloud",
 	"zones[].provider=powerdns":     "the provider powerdns",
-	"zones[].endpoint":              "providers with an HTTP API",
 
 	"checks.NAME.vantages": "vantages",
 

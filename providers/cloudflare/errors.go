@@ -1,0 +1,130 @@
+package cloudflare
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"sidestep/pkg/provider"
+	"sidestep/pkg/provider/httpapi"
+)
+
+// apiError is one error of an answer. What is wrong with a record stands in the
+// chain.
+type apiError struct {
+	Code    int64      `json:"code"`
+	Message string     `json:"message"`
+	Chain   []apiError `json:"error_chain"`
+}
+
+func (e apiError) String() string {
+	text := strings.TrimSuffix(e.Message, ".")
+	for _, inner := range e.Chain {
+		text += fmt.Sprintf(" (%d %s)", inner.Code, inner)
+	}
+	return text
+}
+
+// meaning is what an error code says to a caller.
+type meaning struct {
+	class provider.Class
+	hint  string
+}
+
+const (
+	hintToken = "see in the dashboard under My Profile, API Tokens, whether the token expired, was rolled or is limited to other addresses; then: sidestep validate --online"
+	hintScope = "the token needs the permissions Zone:Read and DNS:Edit for this zone; then: sidestep validate --online"
+	hintClash = "see what else stands at this name in the dashboard: a CNAME stands alone"
+)
+
+// meanings are the codes whose meaning is known from the documentation, or from
+// answers that people have posted.
+var meanings = map[int64]meaning{
+	971:   {provider.Retryable, "the credential is used too much: see what else uses it"},
+	10429: {provider.Retryable, "the credential is used too much: see what else uses it"},
+
+	1000:  {provider.Permanent, hintToken}, // invalid API token
+	6003:  {provider.Permanent, "the token has not the form of one: copy it again"},
+	6111:  {provider.Permanent, "the token has not the form of one: copy it again"},
+	9103:  {provider.Permanent, hintToken}, // unknown X-Auth-Key
+	9106:  {provider.Permanent, hintToken}, // no credential in the request
+	9109:  {provider.Permanent, hintToken + "; " + hintScope},
+	10000: {provider.Permanent, hintScope}, // authentication error: no permission
+	10001: {provider.Permanent, hintScope},
+
+	1001: {provider.Permanent, hintZoneID}, // invalid zone identifier
+	7000: {provider.Permanent, "no such route: correct endpoint on the zone, which ends before /zones"},
+	7003: {provider.Permanent, hintZoneID},
+
+	81044: {provider.Conflict, ""}, // record does not exist
+	81053: {provider.Conflict, hintClash},
+	81054: {provider.Conflict, hintClash},
+	81055: {provider.Conflict, hintClash},
+	81056: {provider.Conflict, hintClash},
+	81057: {provider.Conflict, ""}, // the record already exists
+	81058: {provider.Conflict, ""}, // an identical record already exists
+
+	81045: {provider.Permanent, "the zone has as many records as its plan allows: delete some that nobody needs, or take a larger plan"},
+	1004:  {provider.Permanent, "correct what the message names in the config, or at the record in the dashboard"},
+	9300:  {provider.Permanent, "record tags are not in this zone's plan"},
+}
+
+const hintZoneID = "correct zone_id on the zone, or leave it out to find the zone by its name"
+
+// failure is an answer that is no success.
+type failure struct {
+	op     string
+	write  bool
+	status int
+	header http.Header
+	body   []byte // its beginning, for what is no JSON
+	errors []apiError
+	read   bool // the body was an answer of the API
+}
+
+// classify says what a failure means, by its code before its status.
+func (a *Adapter) classify(f failure) *provider.Error {
+	e := httpapi.Classify(f.op, f.write, &httpapi.Reply{Status: f.status, Header: f.header, Body: f.body})
+	if f.status == http.StatusTooManyRequests || e.Class == provider.Retryable && f.hasCode(971, 10429) {
+		return a.blocked(e, f)
+	}
+	if f.status == http.StatusOK {
+		e.Err = errors.New("the API says that it failed")
+	}
+	if !f.read || len(f.errors) == 0 || f.status >= 500 {
+		return f.withText(e)
+	}
+	first := f.errors[0]
+	e.Code, e.Err = strconv.FormatInt(first.Code, 10), errors.New(first.String())
+	if known, found := meanings[first.Code]; found {
+		e.Class, e.Hint = known.class, known.hint
+	}
+	return e
+}
+
+// withText adds what the API said to an error that its status explains.
+func (f failure) withText(e *provider.Error) *provider.Error {
+	if len(f.errors) > 0 {
+		e.Err = fmt.Errorf("%w: %d %s", e.Err, f.errors[0].Code, f.errors[0])
+	}
+	return e
+}
+
+func (f failure) hasCode(codes ...int64) bool {
+	return slices.ContainsFunc(f.errors, func(e apiError) bool { return slices.Contains(codes, e.Code) })
+}
+
+// blocked is one request too many. Where the API does not say for how long it
+// takes no more, it is five minutes, and every zone of the credential waits.
+func (a *Adapter) blocked(e *provider.Error, f failure) *provider.Error {
+	e.Class = provider.Retryable
+	e.Hint = "the API allows 1,200 requests in five minutes to all that use the credential's account together: see what else uses it"
+	if e.After == 0 {
+		e.After = block
+		a.limiter.Hold(block)
+	}
+	return f.withText(e)
+}
