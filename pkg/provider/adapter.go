@@ -10,7 +10,8 @@ import (
 // Adapter edits one zone. Its methods are called by one goroutine at a time
 // for writes, and may be called by several for List; each honours the
 // context's deadline over everything it does, and makes at most one attempt
-// that can change the zone.
+// that can change the answer. A mark beside the answer, which tells whose doing
+// a pause is, is written at most once in the same call.
 //
 // Every error is an *Error, so that the caller can branch on its class. An
 // error of a write that does not say Permanent, Retryable, Conflict or

@@ -47,6 +47,7 @@ type Settings struct {
 	Zone     record.Name
 	Options  map[string]string
 	Secrets  map[string]Secret
+	Variants []string      // how the config spells the variants that it names, where a variant has a name and an id; each once, sorted
 	Insecure bool          // the operator's word that a plain connection is meant
 	Late     time.Duration // overrides the adapter's own bound; 0 keeps it
 	Lag      time.Duration // likewise
