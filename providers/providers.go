@@ -5,6 +5,7 @@ import (
 	"sidestep/providers/cloudflare"
 	"sidestep/providers/local"
 	"sidestep/providers/rfc2136"
+	"sidestep/providers/tencentcloud"
 )
 
 // Registry maps each provider's name in the config to its constructor. The map
@@ -14,5 +15,7 @@ func Registry() provider.Registry {
 		"cloudflare": cloudflare.New,
 		"local":      local.New,
 		"rfc2136":    rfc2136.New,
+
+		"tencentcloud": tencentcloud.New,
 	}
 }

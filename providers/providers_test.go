@@ -40,7 +40,8 @@ func TestConstructors(t *testing.T) {
 		"rfc2136": {"server": "127.0.0.1:1"},
 	}
 	secrets := map[string]map[string]provider.Secret{
-		"cloudflare": {"api_token": provider.NewSecret("t")},
+		"cloudflare":   {"api_token": provider.NewSecret("t")},
+		"tencentcloud": {"secret_id": provider.NewSecret("id"), "secret_key": provider.NewSecret("key")},
 	}
 	for name, construct := range Registry() {
 		a, err := construct(provider.Settings{Zone: "example.com.", Options: options[name], Secrets: secrets[name]})

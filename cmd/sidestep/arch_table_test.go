@@ -91,13 +91,21 @@ var rooms = map[string]allowed{
 	"cmd/sidestep":        {own: "cli providers"},
 
 	// providers
-	"providers":                           {own: "provider providers/cloudflare providers/local providers/rfc2136"},
+	"providers":                           {own: "provider providers/cloudflare providers/local providers/rfc2136 providers/tencentcloud"},
 	"providers/cloudflare":                {own: "record provider provider/httpapi", mods: "github.com/libdns/libdns"},
 	"providers/cloudflare/cloudflaretest": {own: "record provider provider/providertest provider/httpapi/httpfake"},
 	"providers/local":                     {own: "record provider authority", mods: "github.com/libdns/libdns github.com/miekg/dns golang.org/x/sys/unix"},
 	"providers/rfc2136":                   {own: "record provider", mods: "github.com/libdns/libdns github.com/miekg/dns"},
 	"providers/rfc2136/rfc2136test":       {mods: "github.com/miekg/dns"},
-	"providers/conformance":               {}, // tests only
+	"providers/tencentcloud": {
+		own:  "record provider provider/httpapi",
+		mods: "golang.org/x/net/idna",
+	},
+	"providers/tencentcloud/tencentcloudtest": {
+		own:  "record provider provider/httpapi/httpfake provider/providertest",
+		mods: "golang.org/x/net/idna",
+	},
+	"providers/conformance": {}, // tests only
 }
 
 // planned are the rooms that are drawn up and not built. A room that is built

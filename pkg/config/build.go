@@ -44,6 +44,7 @@ func (b *builder) build(root *item) {
 	b.buildSites(root.at("sites"))
 	b.scenarios = root.at("scenarios")
 	b.buildRecords(root.at("records"))
+	b.variants()
 	b.buildScenarios()
 	b.crossRules()
 	b.sceneRules(root.at("sites"))

@@ -59,6 +59,8 @@ func (b *builder) zone(it *item) {
 		b.rfc2136(it, &zone.Settings)
 	case "local":
 		b.local(it, &zone.Settings)
+	case "tencentcloud":
+		b.tencentcloud(it, &zone.Settings)
 	}
 	b.cfg.Zones = append(b.cfg.Zones, zone)
 }
@@ -126,6 +128,41 @@ func (b *builder) local(it *item, s *provider.Settings) {
 	s.Options["file"] = b.absolute(file)
 	if at := get[string](it.at("listen")); at != "" {
 		s.Options["listen"] = at
+	}
+}
+
+func (b *builder) tencentcloud(it *item, s *provider.Settings) {
+	for _, name := range []string{"secret_id", "secret_key"} {
+		if !it.has(name) {
+			b.fail(it.pos, it.at(name).path(), "missing; expected a key of the account that has the zone", "")
+		}
+	}
+	for _, name := range []string{"secret_id", "secret_key", "session_token"} {
+		if it.has(name) {
+			s.Secrets[name] = b.secret(it.at(name))
+		}
+	}
+	s.Options["edition"] = get[string](it.at("edition"))
+	if endpoint := get[string](it.at("endpoint")); endpoint != "" {
+		s.Options["endpoint"] = endpoint
+	}
+}
+
+// variants tells zones whose variants have a name and an id which of them the
+// records name, so that each is listed as the config spells it.
+func (b *builder) variants() {
+	for i := range b.cfg.Zones {
+		zone := &b.cfg.Zones[i]
+		if zone.Provider != "tencentcloud" {
+			continue
+		}
+		for _, spec := range b.cfg.Records {
+			if variant := spec.Key.Variant; spec.Key.Zone == zone.Name && variant != "" {
+				zone.Settings.Variants = append(zone.Settings.Variants, variant)
+			}
+		}
+		slices.Sort(zone.Settings.Variants)
+		zone.Settings.Variants = slices.Compact(zone.Settings.Variants)
 	}
 }
 

@@ -156,6 +156,11 @@ func showZone(z Zone) shown {
 		}
 	case "local":
 		s = s.with("file", options["file"]).with("listen", options["listen"])
+	case "tencentcloud":
+		s = append(s.with("edition", options["edition"]), shown{{"endpoint", some(options["endpoint"])}}...)
+		for _, name := range slices.Sorted(maps.Keys(z.Settings.Secrets)) {
+			s = s.with(name, z.Settings.Secrets[name].String())
+		}
 	}
 	return append(s, shown{
 		{"insecure", z.Settings.Insecure},

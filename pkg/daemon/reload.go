@@ -111,6 +111,6 @@ func sameZone(a, b config.Zone) bool {
 	return a.Name == b.Name && a.Provider == b.Provider &&
 		slices.Equal(a.Verify.Servers, b.Verify.Servers) && a.Verify.DNS == b.Verify.DNS &&
 		a.Settings.Insecure == b.Settings.Insecure && a.Settings.Late == b.Settings.Late && a.Settings.Lag == b.Settings.Lag &&
-		maps.Equal(a.Settings.Options, b.Settings.Options) &&
+		maps.Equal(a.Settings.Options, b.Settings.Options) && slices.Equal(a.Settings.Variants, b.Settings.Variants) &&
 		maps.EqualFunc(a.Settings.Secrets, b.Settings.Secrets, sameSecret)
 }

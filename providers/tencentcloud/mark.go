@@ -1,0 +1,76 @@
+package tencentcloud
+
+import (
+	"strings"
+	"time"
+)
+
+// How long a mark is good for. A pause is sent only while its mark is younger
+// than markFresh; from markDead on no pause that belongs to it can arrive any
+// more, whichever node made it: the signature's life has passed, on a clock that
+// is wrong by as much as the API lets it be.
+const (
+	markFresh = 5 * time.Minute
+	markDead  = markFresh + 3*signatureLife
+)
+
+const (
+	markBegin = "[sidestep"
+	markEnd   = "]"
+	markTime  = "2006-01-02T15:04:05Z"
+)
+
+// markAt is the mark of a pause at a time: "[sidestep 2026-11-30T13:05:01Z]".
+func markAt(at time.Time) string {
+	return markBegin + " " + at.UTC().Format(markTime) + markEnd
+}
+
+// marked puts a mark behind the words of a remark that has none.
+func marked(words string, at time.Time) string {
+	if words == "" {
+		return markAt(at)
+	}
+	return words + " " + markAt(at)
+}
+
+// splitRemark takes the marks out of a remark, wherever they stand. mark is the
+// last of them as it is written; empty when there is none.
+func splitRemark(remark string) (words, mark string) {
+	words = remark
+	for {
+		i := strings.Index(words, markBegin)
+		if i < 0 {
+			return words, mark
+		}
+		length := strings.Index(words[i:], markEnd)
+		inside := ""
+		if length > 0 {
+			inside = words[i+len(markBegin) : i+length]
+		}
+		if length < 0 || inside != "" && inside[0] != ' ' {
+			return words, mark // somebody's own words
+		}
+		mark = words[i : i+length+1]
+		words = strings.TrimSuffix(words[:i], " ") + words[i+length+1:]
+	}
+}
+
+// markAge is how old a mark is; false for one without a time, which is of no
+// age.
+func markAge(mark string, now time.Time) (time.Duration, bool) {
+	text := strings.TrimSpace(strings.TrimSuffix(strings.TrimPrefix(mark, markBegin), markEnd))
+	at, err := time.Parse(markTime, text)
+	return now.Sub(at), err == nil
+}
+
+// fresh reports whether a pause may follow a mark.
+func fresh(mark string, now time.Time) bool {
+	age, known := markAge(mark, now)
+	return known && age.Abs() < markFresh
+}
+
+// dead reports whether no pause can follow a mark any more.
+func dead(mark string, now time.Time) bool {
+	age, known := markAge(mark, now)
+	return !known || age > markDead
+}

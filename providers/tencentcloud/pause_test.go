@@ -1,0 +1,242 @@
+package tencentcloud
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"sidestep/pkg/provider"
+	"sidestep/pkg/record"
+	"sidestep/providers/tencentcloud/tencentcloudtest"
+)
+
+const (
+	one = "192.0.2.1"
+	two = "192.0.2.2"
+)
+
+var www = key("www", record.A)
+
+// pair is a world with two live values, and the id of the first.
+func pair(t *testing.T, o tencentcloudtest.Options) (*Adapter, *tencentcloudtest.Fake, uint64) {
+	t.Helper()
+	a, f := world(t, o)
+	id := f.Insert(tencentcloudtest.Record{Name: "www", Type: "A", Value: one, TTL: 600, Remark: "web server 1"})
+	f.Insert(tencentcloudtest.Record{Name: "www", Type: "A", Value: two, TTL: 600})
+	return a, f, id
+}
+
+func pause(seen *provider.Snapshot, value string, survivors ...string) provider.Call {
+	return provider.Call{Key: www, Seen: seen, Away: []record.Change{{Action: record.Pause, Key: www, Value: value}}, Survivors: survivors}
+}
+
+func resume(seen *provider.Snapshot, value string) provider.Call {
+	return provider.Call{Key: www, Seen: seen, Add: []record.Change{{Action: record.Resume, Key: www, Value: value}}}
+}
+
+func (a *Adapter) mustAdd(t *testing.T, call provider.Call) {
+	t.Helper()
+	if err := a.Add(t.Context(), call); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (a *Adapter) mustTakeAway(t *testing.T, call provider.Call) {
+	t.Helper()
+	if err := a.TakeAway(t.Context(), call); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func answerOf(t *testing.T, a *Adapter, value string) record.Answer {
+	t.Helper()
+	got, _ := list(t, a).Set(www).Find(value)
+	return got
+}
+
+func byID(t *testing.T, f *tencentcloudtest.Fake, id uint64) tencentcloudtest.Record {
+	t.Helper()
+	for _, r := range f.Records() {
+		if r.ID == id {
+			return r
+		}
+	}
+	t.Fatalf("record %d is gone", id)
+	return tencentcloudtest.Record{}
+}
+
+// TestPauseAndResume: one mark and one flip each way, never ModifyRecord, the
+// user's words kept, and every attribute as it was at the end.
+func TestPauseAndResume(t *testing.T) {
+	a, f, id := pair(t, tencentcloudtest.Options{})
+	before, seen := f.Attributes(), list(t, a)
+	f.Server.Forget()
+	a.mustTakeAway(t, pause(seen, one, two))
+	want := []string{"DescribeRecord", "ModifyRecordRemark", "DescribeRecord", "ModifyRecordStatus"}
+	if got := f.Calls(); !slices.Equal(got, want) {
+		t.Errorf("a pause makes the calls %v, want %v", got, want)
+	}
+	if r := byID(t, f, id); !r.Paused || !regexp.MustCompile(`^web server 1 \[sidestep \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\]$`).MatchString(r.Remark) {
+		t.Errorf("the paused record is %v", r)
+	}
+	if got := answerOf(t, a, one); got.Live || !got.Paused || got.Held {
+		t.Errorf("listed as %+v", got)
+	}
+	seen = list(t, a)
+	f.Server.Forget()
+	a.mustAdd(t, resume(seen, one))
+	want = []string{"ModifyRecordStatus", "DescribeRecord", "ModifyRecordRemark"}
+	if got := f.Calls(); !slices.Equal(got, want) {
+		t.Errorf("a resume makes the calls %v, want %v", got, want)
+	}
+	if got := f.Attributes(); !slices.Equal(got, before) {
+		t.Errorf("after a pause and a resume:\n%s\nbefore:\n%s", strings.Join(got, "\n"), strings.Join(before, "\n"))
+	}
+}
+
+// TestAPersonsPauseIsHeld, and is resumed when a person approved it.
+func TestAPersonsPauseIsHeld(t *testing.T) {
+	a, f, id := pair(t, tencentcloudtest.Options{})
+	f.Edit(id, func(r *tencentcloudtest.Record) { r.Paused = true })
+	if got := answerOf(t, a, one); got.Live || got.Paused || !got.Held {
+		t.Errorf("listed as %+v", got)
+	}
+	if err := a.TakeAway(t.Context(), pause(list(t, a), one, two)); provider.ClassOf(err) != provider.Conflict {
+		t.Errorf("a pause of it: %v", err)
+	}
+	a.mustAdd(t, resume(list(t, a), one))
+	if r := byID(t, f, id); r.Paused || r.Remark != "web server 1" {
+		t.Errorf("after an approved resume: %v", r)
+	}
+}
+
+// TestStaleMarkIsNoPauseOfOurs: the mark could not be taken off a live record.
+// When a person pauses that record later, it is held all the same, and the next
+// pause of ours renews the mark.
+func TestStaleMarkIsNoPauseOfOurs(t *testing.T) {
+	now := time.Now()
+	clock := func() time.Time { return now }
+	a, f, id := pair(t, tencentcloudtest.Options{Now: clock})
+	a.now = clock
+	a.mustTakeAway(t, pause(list(t, a), one, two))
+	f.Server.Arm(tencentcloudtest.Action("ModifyRecordRemark"), 0, tencentcloudtest.Refusal("RequestLimitExceeded"))
+	a.mustAdd(t, resume(list(t, a), one))
+	if got := answerOf(t, a, one); !got.Live || !got.Paused {
+		t.Fatalf("listed as %+v", got)
+	}
+	now = now.Add(markDead + time.Second)
+	list(t, a)
+	f.Edit(id, func(r *tencentcloudtest.Record) { r.Paused = true })
+	for range 2 {
+		if got := answerOf(t, a, one); got.Live || got.Paused || !got.Held {
+			t.Fatalf("a person's pause of a record with an old mark is listed as %+v", got)
+		}
+	}
+	f.Edit(id, func(r *tencentcloudtest.Record) { r.Paused = false })
+	old := byID(t, f, id).Remark
+	a.mustTakeAway(t, pause(list(t, a), one, two))
+	if r := byID(t, f, id); !r.Paused || r.Remark == old {
+		t.Errorf("after our pause: %v", r)
+	}
+	if got := answerOf(t, a, one); !got.Paused {
+		t.Errorf("our pause with a new mark is listed as %+v", got)
+	}
+}
+
+// TestFreshMarkIsEnough: a pause that was cut off after its mark goes on without
+// another.
+func TestFreshMarkIsEnough(t *testing.T) {
+	a, f, id := pair(t, tencentcloudtest.Options{})
+	f.Server.Arm(tencentcloudtest.Action("ModifyRecordStatus"), 0, tencentcloudtest.Refusal("RequestLimitExceeded"))
+	if err := a.TakeAway(t.Context(), pause(list(t, a), one, two)); provider.ClassOf(err) != provider.Retryable {
+		t.Fatalf("a throttled pause: %v", err)
+	}
+	f.Server.Forget()
+	a.mustTakeAway(t, pause(list(t, a), one, two))
+	if n := f.Count("ModifyRecordRemark"); n != 0 || !byID(t, f, id).Paused {
+		t.Errorf("%d more marks; %v", n, byID(t, f, id))
+	}
+}
+
+// TestOpenChangeOfARemark: the mark was to be taken off and no answer came. Until
+// that change can no longer arrive, the record is not paused again, because it
+// would take the new mark away; then it is.
+func TestOpenChangeOfARemark(t *testing.T) {
+	now := time.Now()
+	clock := func() time.Time { return now }
+	a, f, id := pair(t, tencentcloudtest.Options{Now: clock})
+	a.now = clock
+	a.mustTakeAway(t, pause(list(t, a), one, two))
+	lost := tencentcloudtest.Refusal("FailedOperation.UnknowError")
+	f.Server.Arm(tencentcloudtest.Action("ModifyRecordRemark"), 0, lost)
+	a.mustAdd(t, resume(list(t, a), one))
+	err := a.TakeAway(t.Context(), pause(list(t, a), one, two))
+	if provider.ClassOf(err) != provider.Conflict || !strings.Contains(err.Error(), "may still be carried out") || byID(t, f, id).Paused {
+		t.Errorf("a pause beside an open change: %v", err)
+	}
+	now = now.Add(a.Promises().Late + time.Second)
+	a.mustTakeAway(t, pause(list(t, a), one, two))
+	if got := answerOf(t, a, one); !got.Paused || got.Live {
+		t.Errorf("listed as %+v", got)
+	}
+}
+
+// TestRemarkEditedInTheGap: what the user wrote between the list and the pause is
+// kept.
+func TestRemarkEditedInTheGap(t *testing.T) {
+	a, f, id := pair(t, tencentcloudtest.Options{})
+	seen := list(t, a)
+	f.Edit(id, func(r *tencentcloudtest.Record) { r.Remark, r.TTL = "moved to rack 4", 1200 })
+	a.mustTakeAway(t, pause(seen, one, two))
+	if r := byID(t, f, id); !strings.HasPrefix(r.Remark, "moved to rack 4 [sidestep ") || r.TTL != 1200 {
+		t.Errorf("paused: %v", r)
+	}
+	a.mustAdd(t, resume(list(t, a), one))
+	if r := byID(t, f, id); r.Remark != "moved to rack 4" || r.TTL != 1200 {
+		t.Errorf("resumed: %v", r)
+	}
+}
+
+func TestMarks(t *testing.T) {
+	at := time.Date(2026, 11, 30, 13, 5, 1, 0, time.UTC)
+	mark := "[sidestep 2026-11-30T13:05:01Z]"
+	for _, test := range []struct{ remark, words, mark string }{
+		{"", "", ""},
+		{"words", "words", ""},
+		{mark, "", mark},
+		{"words " + mark, "words", mark},
+		{"words  " + mark, "words ", mark},
+		{"words " + mark + " and more", "words and more", mark},
+		{"[sidestep] " + mark, "", mark},
+		{"[sidestepped] by hand", "[sidestepped] by hand", ""},
+		{"[sidestep without an end", "[sidestep without an end", ""},
+		{"[sidestep]", "", "[sidestep]"},
+	} {
+		words, got := splitRemark(test.remark)
+		if words != test.words || got != test.mark {
+			t.Errorf("splitRemark(%q) = %q, %q, want %q, %q", test.remark, words, got, test.words, test.mark)
+		}
+	}
+	if got := marked("words", at); got != "words "+mark {
+		t.Errorf("marked: %q", got)
+	}
+	for _, test := range []struct {
+		mark        string
+		age         time.Duration
+		fresh, dead bool
+	}{
+		{mark, 0, true, false},
+		{mark, markFresh - time.Second, true, false},
+		{mark, markFresh, false, false},
+		{mark, markDead, false, false},
+		{mark, markDead + time.Second, false, true},
+		{mark, -markFresh - time.Second, false, false}, // of a node whose clock is ahead
+		{"[sidestep]", 0, false, true},
+	} {
+		if f, d := fresh(test.mark, at.Add(test.age)), dead(test.mark, at.Add(test.age)); f != test.fresh || d != test.dead {
+			t.Errorf("%s after %v: fresh %v, dead %v", test.mark, test.age, f, d)
+		}
+	}
+}
