@@ -1,9 +1,12 @@
 package daemon
 
 import (
+	"fmt"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"sidestep/pkg/clock"
 	"sidestep/pkg/config"
@@ -39,4 +42,47 @@ func TestCase68OneBudgetForEachCredential(t *testing.T) {
 			t.Errorf("%s does not say %q", z.Words, want)
 		}
 	}
+}
+
+// A zone whose API is out of order says for how long, and when it is asked next;
+// the log tells of it once and then by powers of two, and of its return.
+func TestStatusTellsOfAnAPIThatIsOutOfOrder(t *testing.T) {
+	bubbled(t, func(t *testing.T) {
+		w := newWorld(t, class)
+		d := w.run()
+		time.Sleep(settled)
+		before := len(w.log.with(""))
+		var broken atomic.Bool
+		broken.Store(true)
+		w.zones[home].Faults(func(memory.Op, int) memory.Fault {
+			if broken.Load() {
+				return memory.Fault{Kind: memory.Throttled}
+			}
+			return memory.Fault{}
+		})
+		w.site.fail(a)
+		time.Sleep(10 * time.Minute)
+		text := d.status().Zones[0].Error
+		var failures int
+		_, after, _ := strings.Cut(text, "the API failed ")
+		if n, err := fmt.Sscanf(after, "%d times in a row, next try at ", &failures); n != 1 && err == nil || failures < 10 {
+			t.Errorf("status says %q", text)
+		}
+		_, at, _ := strings.Cut(text, "next try at ")
+		if next, err := time.Parse(time.RFC3339, at); err != nil || next.Sub(w.clock.Wall()) > 31*time.Second {
+			t.Errorf("status says the next try is at %q (%v), now is %s", at, err, w.clock.Wall())
+		}
+		if lines := w.log.with("")[before:]; len(lines) > 30 {
+			t.Errorf("%d lines in ten minutes", len(lines))
+		}
+		broken.Store(false)
+		time.Sleep(settled)
+		w.mustLive(b)
+		if text := d.status().Zones[0].Error; text != "" {
+			t.Errorf("status says %q", text)
+		}
+		if len(w.log.with("can list the zone again")) != 1 {
+			t.Errorf("the log has not told of the return: %v", w.log.with("")[before:])
+		}
+	})
 }

@@ -195,9 +195,23 @@ func (d *Daemon) describeZone(z engine.ZoneView) control.Zone {
 	return control.Zone{
 		Zone: string(z.Name), Provider: d.providerOf(z.Name), Pause: string(promises.Pause),
 		Atomic: promises.Atomic, Fenced: promises.Fenced,
-		OpenCalls: d.writer.OpenCalls(z.Name), Error: z.Err, Listed: z.Listed,
+		OpenCalls: d.writer.OpenCalls(z.Name), Error: d.troubleOf(z), Listed: z.Listed,
 		Left: left(z.Plan.Left),
 	}
+}
+
+// troubleOf is what is wrong with a zone, and when an API that is out of order is
+// asked again.
+func (d *Daemon) troubleOf(z engine.ZoneView) string {
+	failures, next := d.writer.Trouble(z.Name)
+	if z.Err == "" || failures == 0 {
+		return z.Err
+	}
+	at := "now"
+	if wait := next - d.clock.Boot(); wait > 0 {
+		at = "at " + d.clock.Wall().Add(wait).UTC().Format(time.RFC3339)
+	}
+	return fmt.Sprintf("%s; the API failed %d times in a row, next try %s", z.Err, failures, at)
 }
 
 func (d *Daemon) providerOf(name record.Name) string {

@@ -36,6 +36,10 @@
 // what still waits. A round gives way to it after each call and whenever it
 // waits; work that failed is tried again until newer work takes its place.
 //
+// An API that is out of order is asked by one call after each pause, which grows
+// to the longest of the config: the worker's pause is the circuit breaker of its
+// zone, and the type of that name says why there is no other.
+//
 // The package judges nothing and steers nothing: Work.Plan of pkg/engine
 // decides, and what was done goes back there as a Report.
 package reconcile

@@ -278,6 +278,16 @@ func (r *Reconciler) OpenCalls(zone record.Name) int {
 	return w.doubt.open(r.options.Clock.Boot())
 }
 
+// Trouble tells of a zone whose API is out of order: how many rounds in a row it
+// let fail, and the boot time at which it is asked next; 0 of any other.
+func (r *Reconciler) Trouble(zone record.Name) (failures int, next time.Duration) {
+	w, found := r.workers[zone]
+	if !found {
+		return 0, 0
+	}
+	return w.breaker.tripped()
+}
+
 func zoneOf(s *provider.Snapshot) plan.Zone {
 	zone := plan.Zone{Name: s.Zone, Sets: s.Sets, Delegations: s.Delegations, Owners: map[record.Name]string{}}
 	for _, o := range s.Owners {

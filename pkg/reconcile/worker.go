@@ -22,6 +22,7 @@ type worker struct {
 	zone       Zone
 	log        *slog.Logger
 	doubt      *doubts
+	breaker    *breaker
 	mine       map[string]uint64 // nonces of stamps that this process wrote or tried to, with their seq
 	past       map[string]bool   // the same, those too that can no longer be in force
 	held       bool              // this process held the zone's stamp at some time
@@ -52,6 +53,7 @@ func newWorker(r *Reconciler, zone Zone) *worker {
 		zone:       zone,
 		log:        r.options.Logger.With("zone", string(zone.Name)),
 		doubt:      newDoubts(r.options.Clock.Boot(), zone.Adapter.Promises()),
+		breaker:    newBreaker(r.options.Retry),
 		mine:       map[string]uint64{},
 		past:       map[string]bool{},
 		unverified: map[record.Key]bool{},
@@ -133,12 +135,11 @@ func (w *worker) take() *job {
 	return j
 }
 
-// run carries out what the slot holds. What fails is put back after a pause
-// that grows while it fails; newer work does not wait for the pause.
+// run carries out what the slot holds. What fails is put back after the pause of
+// the breaker; newer work does not wait for it.
 func (w *worker) run(ctx context.Context) {
 	var failed *job // what to do again when retry comes
 	var retry <-chan time.Time
-	pause := w.options.Retry.Base
 	for {
 		select {
 		case <-ctx.Done():
@@ -160,27 +161,12 @@ func (w *worker) run(ctx context.Context) {
 			w.putBack(*j)
 		case report.Err != nil:
 			again := merge(failed, job{work: j.work, orders: j.orders})
-			failed, retry = again, time.After(w.pauseAfter(report.Err, pause))
-			pause = min(2*pause, w.options.Retry.Max)
+			failed, retry = again, time.After(w.breaker.failed(w.options.Clock.Boot(), report.Err))
 		case j.work != nil || failed != nil && failed.work == nil:
 			failed, retry = nil, nil
-			pause = w.options.Retry.Base
+			w.breaker.answered()
 		}
 	}
-}
-
-// pauseAfter is how long to wait before the next try: at once the longest
-// pause where only a person can help, and never shorter than the provider
-// asked for.
-func (w *worker) pauseAfter(err error, pause time.Duration) time.Duration {
-	if provider.ClassOf(err) == provider.Permanent {
-		pause = w.options.Retry.Max
-	}
-	pause = w.options.Retry.Jitter(pause)
-	if e, ok := errors.AsType[*provider.Error](err); ok {
-		pause = max(pause, e.After)
-	}
-	return pause
 }
 
 // end tells those who wait that nothing will come of it.
@@ -242,13 +228,16 @@ const listAttempts = 3
 
 // list reads the zone, again while the error is one that may pass, all of it
 // within the provider's deadline for a call: an error that takes long to come is
-// not waited for three times.
+// not waited for three times. An API that is out of order is asked once.
 func (w *worker) list(ctx context.Context) (*provider.Snapshot, error) {
 	ctx, cancel := context.WithTimeout(ctx, w.zone.Adapter.Promises().Call)
 	defer cancel()
 	var snapshot *provider.Snapshot
 	backoff := w.options.Retry
 	backoff.Attempts = listAttempts
+	if failures, _ := w.breaker.tripped(); failures > 0 {
+		backoff.Attempts = 1
+	}
 	err := backoff.Retry(ctx, func(ctx context.Context) error {
 		return w.safely(provider.Retryable, "list", func() (err error) {
 			snapshot, err = w.zone.Adapter.List(ctx)

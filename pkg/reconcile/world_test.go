@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -25,7 +26,8 @@ type world struct {
 	clock *clock.Virtual
 	nodes []*node
 	spec  *steer.Spec
-	lists bool // no adapter follows its own writes: each is followed by a list
+	retry provider.Backoff // how rounds that failed are tried again; its zero value is a short one
+	lists bool             // no adapter follows its own writes: each is followed by a list
 }
 
 // node is one sidestep: its process, and what outlives it.
@@ -99,7 +101,7 @@ func (w *world) start(n *node) {
 func (w *world) startWith(n *node, zones ...Zone) {
 	n.write = New(Options{
 		Zones: zones, Node: n.name, Clock: w.clock, Leader: n,
-		Retry:  provider.Backoff{Base: 100 * time.Millisecond, Max: time.Second, Attempts: 3},
+		Retry:  cmp.Or(w.retry, provider.Backoff{Base: 100 * time.Millisecond, Max: time.Second, Attempts: 3}),
 		Report: func(r Report) { n.told = append(n.told, r) },
 		Wrote:  func(write Write) { n.wrote = append(n.wrote, write) },
 		Waits:  func(wait Wait) { n.waits = append(n.waits, wait) },
