@@ -53,6 +53,8 @@
 //	  local/               a zone that sidestep serves itself
 //	  rfc2136/             any server that takes signed DNS updates
 //	    rfc2136test/       real name servers, run for tests
+//	  route53/             Amazon Route 53
+//	    route53test/       a fake of its API, for tests
 //	  tencentcloud/        DNSPod's API: the status of a record pauses it
 //	    tencentcloudtest/  the API on loopback, for tests
 //	  conformance/         a module of tests that need more dependencies

@@ -5,6 +5,7 @@ import (
 	"sidestep/providers/cloudflare"
 	"sidestep/providers/local"
 	"sidestep/providers/rfc2136"
+	"sidestep/providers/route53"
 	"sidestep/providers/tencentcloud"
 )
 
@@ -12,10 +13,10 @@ import (
 // is the caller's own.
 func Registry() provider.Registry {
 	return provider.Registry{
-		"cloudflare": cloudflare.New,
-		"local":      local.New,
-		"rfc2136":    rfc2136.New,
-
+		"cloudflare":   cloudflare.New,
+		"local":        local.New,
+		"rfc2136":      rfc2136.New,
+		"route53":      route53.New,
 		"tencentcloud": tencentcloud.New,
 	}
 }

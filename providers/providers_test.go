@@ -52,6 +52,9 @@ func TestConstructors(t *testing.T) {
 		if p := a.Promises(); p.Call <= 0 || p.Pause == "" {
 			t.Errorf("%s promises %+v", name, p)
 		}
+		if name == "route53" {
+			continue // needs nothing said: it looks for a credential where every AWS program does
+		}
 		if _, err := construct(provider.Settings{Zone: "example.com."}); provider.ClassOf(err) != provider.Permanent {
 			t.Errorf("%s without options: expected a permanent error, got %v", name, err)
 		}

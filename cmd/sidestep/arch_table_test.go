@@ -91,12 +91,17 @@ var rooms = map[string]allowed{
 	"cmd/sidestep":        {own: "cli providers"},
 
 	// providers
-	"providers":                           {own: "provider providers/cloudflare providers/local providers/rfc2136 providers/tencentcloud"},
+	"providers":                           {own: "provider providers/cloudflare providers/local providers/rfc2136 providers/route53 providers/tencentcloud"},
 	"providers/cloudflare":                {own: "record provider provider/httpapi", mods: "github.com/libdns/libdns"},
 	"providers/cloudflare/cloudflaretest": {own: "record provider provider/providertest provider/httpapi/httpfake"},
 	"providers/local":                     {own: "record provider authority", mods: "github.com/libdns/libdns github.com/miekg/dns golang.org/x/sys/unix"},
 	"providers/rfc2136":                   {own: "record provider", mods: "github.com/libdns/libdns github.com/miekg/dns"},
 	"providers/rfc2136/rfc2136test":       {mods: "github.com/miekg/dns"},
+	"providers/route53": {
+		own:  "record provider provider/httpapi",
+		mods: "github.com/aws/aws-sdk-go-v2 github.com/aws/smithy-go github.com/libdns/libdns",
+	},
+	"providers/route53/route53test": {own: "record provider provider/providertest provider/httpapi/httpfake"},
 	"providers/tencentcloud": {
 		own:  "record provider provider/httpapi",
 		mods: "golang.org/x/net/idna",

@@ -61,6 +61,10 @@ func (b *builder) zone(it *item) {
 		b.local(it, &zone.Settings)
 	case "tencentcloud":
 		b.tencentcloud(it, &zone.Settings)
+	case "cloudflare":
+		b.account(it, &zone.Settings, "api_token zone_token", "zone_id endpoint")
+	case "route53":
+		b.account(it, &zone.Settings, "access_key_id secret_access_key session_token", "profile region role_arn hosted_zone_id endpoint")
 	}
 	b.cfg.Zones = append(b.cfg.Zones, zone)
 }
@@ -86,6 +90,21 @@ func providerKeys(provider string) []string {
 		}
 	}
 	return keys
+}
+
+// account reads the keys of a provider with an API, spelled for its adapter as in
+// the config; which of them it needs the adapter knows.
+func (b *builder) account(it *item, s *provider.Settings, secrets, options string) {
+	for key := range strings.FieldsSeq(secrets) {
+		if it.has(key) {
+			s.Secrets[key] = b.secret(it.at(key))
+		}
+	}
+	for key := range strings.FieldsSeq(options) {
+		if text := get[string](it.at(key)); text != "" {
+			s.Options[key] = text
+		}
+	}
 }
 
 func (b *builder) rfc2136(it *item, s *provider.Settings) {

@@ -19,7 +19,6 @@ var notBuilt = map[string]string{
 	"leader.poll":      "leases between nodes",
 	"etcd":             "etcd",
 
-	"zones[].provider=route53":  "the provider route53",
 	"zones[].provider=powerdns": "the provider powerdns",
 
 	"checks.NAME.vantages": "vantages",

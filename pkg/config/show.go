@@ -161,6 +161,13 @@ func showZone(z Zone) shown {
 		for _, name := range slices.Sorted(maps.Keys(z.Settings.Secrets)) {
 			s = s.with(name, z.Settings.Secrets[name].String())
 		}
+	default:
+		for _, key := range slices.Sorted(maps.Keys(options)) {
+			s = s.with(key, options[key])
+		}
+		for _, key := range slices.Sorted(maps.Keys(z.Settings.Secrets)) {
+			s = s.with(key, z.Settings.Secrets[key].String())
+		}
 	}
 	return append(s, shown{
 		{"insecure", z.Settings.Insecure},

@@ -11,6 +11,8 @@ import (
 	"sidestep/providers/local"
 	"sidestep/providers/rfc2136"
 	"sidestep/providers/rfc2136/rfc2136test"
+	"sidestep/providers/route53"
+	"sidestep/providers/route53/route53test"
 )
 
 const zoneText = `$ORIGIN example.com.
@@ -54,6 +56,22 @@ func runRFC2136(t *testing.T, start func(testing.TB, rfc2136test.Zone) *rfc2136t
 		Zone:    "example.com.",
 		Options: map[string]string{"server": server.Addr, "tsig.name": server.Key.Name, "tsig.algorithm": server.Key.Algorithm},
 		Secrets: map[string]provider.Secret{"tsig.secret": provider.NewSecret(server.Key.Secret)},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, adapter, nil)
+}
+
+func TestRoute53(t *testing.T) {
+	fake := route53test.Start(t, route53test.Options{})
+	adapter, err := route53.New(provider.Settings{
+		Zone:    "example.com.",
+		Options: map[string]string{"endpoint": fake.Server.URL},
+		Secrets: map[string]provider.Secret{
+			"access_key_id":     provider.NewSecret(route53test.AccessKey),
+			"secret_access_key": provider.NewSecret(route53test.SecretKey),
+		},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,219 @@
+package route53
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"regexp"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/credentials/stscreds"
+	sdk "github.com/aws/aws-sdk-go-v2/service/route53"
+	"github.com/aws/aws-sdk-go-v2/service/route53/types"
+	"github.com/aws/aws-sdk-go-v2/service/sts"
+
+	"sidestep/pkg/provider"
+	"sidestep/pkg/provider/httpapi"
+	"sidestep/pkg/record"
+)
+
+const (
+	// late is how long after we gave a call up Route 53 may still carry it out:
+	// an assumption. What bounds it for sure is the age at which a signature is
+	// refused, five minutes; safety rests on the stamp and on neither.
+	late = time.Minute
+
+	// callDeadline bounds one write, and one list with all of its pages: at five
+	// pages a second, a zone of 40,000 sets.
+	callDeadline = 30 * time.Second
+
+	// publish is how long a change usually takes to all name servers
+	// (API_GetChange).
+	publish = time.Minute
+
+	// pollEvery is how often Confirm asks.
+	pollEvery = 5 * time.Second
+
+	// defaultRegion signs requests of the one global API.
+	defaultRegion = "us-east-1"
+)
+
+// Adapter edits one hosted zone. Make one with New. List may be called by
+// several goroutines at once.
+type Adapter struct {
+	zone     record.Name
+	given    string // the config's hosted zone id
+	client   *sdk.Client
+	http     *http.Client
+	agent    string
+	late     time.Duration
+	lag      time.Duration
+	poll     time.Duration
+	limiter  *provider.Limiter
+	log      *slog.Logger
+	unfenced atomic.Bool // Prove found a server that does not compare
+
+	mu     sync.Mutex
+	id     string   // the hosted zone's, once it is known
+	change string   // the last accepted change
+	done   accepted // what it did
+}
+
+// accepted is the last write of a record set that was accepted.
+type accepted struct {
+	nonce   string
+	changes []types.Change
+}
+
+// New makes the adapter of one zone. Its options are profile, region, role_arn,
+// hosted_zone_id and endpoint; its secrets access_key_id, secret_access_key and
+// session_token. Without these the credential is looked for where every AWS
+// program does: the environment, the shared files, the web identity, the
+// container, the instance. It opens no connection.
+func New(s provider.Settings) (provider.Adapter, error) {
+	a, err := build(s)
+	if err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+func build(s provider.Settings) (*Adapter, error) {
+	op := fmt.Sprintf("configure route53 for zone %s", s.Zone)
+	given, err := hostedZoneID(s.Options["hosted_zone_id"])
+	if err != nil {
+		return nil, provider.Failf(provider.Permanent, op, "", "hosted_zone_id: %w", err)
+	}
+	endpoint, err := endpointOf(s)
+	if err != nil {
+		return nil, provider.Failf(provider.Permanent, op, "", "%w", err)
+	}
+	shared := httpapi.HTTPClient()
+	conf, err := load(s, shared)
+	if err != nil {
+		return nil, unloadable(op, s, err)
+	}
+	a := &Adapter{
+		zone: s.Zone, given: given, id: given, http: shared, agent: s.Client, late: late, lag: s.Lag, poll: pollEvery,
+		limiter: s.Limiter, log: s.Logger,
+	}
+	a.client = sdk.NewFromConfig(conf, func(o *sdk.Options) {
+		o.BaseEndpoint = cmpEndpoint(endpoint, o.BaseEndpoint)
+		o.RetryMaxAttempts = 1
+	})
+	if s.Late > 0 {
+		a.late = s.Late
+	}
+	if a.log == nil {
+		a.log = slog.New(slog.DiscardHandler)
+	}
+	if a.agent == "" {
+		a.agent = "sidestep"
+	}
+	return a, nil
+}
+
+func cmpEndpoint(given, otherwise *string) *string {
+	if given != nil {
+		return given
+	}
+	return otherwise
+}
+
+func endpointOf(s provider.Settings) (*string, error) {
+	text := s.Options["endpoint"]
+	if text == "" {
+		return nil, nil
+	}
+	base, err := httpapi.ParseEndpoint(text, s.Insecure)
+	if err != nil {
+		return nil, err
+	}
+	return aws.String(base.String()), nil
+}
+
+var hostedZone = regexp.MustCompile(`^[A-Z0-9]{1,32}$`)
+
+func hostedZoneID(text string) (string, error) {
+	id := bareID(text)
+	if id != "" && !hostedZone.MatchString(id) {
+		return "", fmt.Errorf("%q: expected an id like Z0123456789ABCDEFGHIJ", text)
+	}
+	return id, nil
+}
+
+// load reads the shared files and decides where the credential comes from; what
+// it needs the network for (a role, an instance's metadata) is asked at the first
+// call. With
+// keys in the config nothing else is read: a broken file or a profile of the
+// environment that is not there must not stop a zone that needs neither.
+func load(s provider.Settings, client *http.Client) (aws.Config, error) {
+	key, secret, token := s.Secrets["access_key_id"], s.Secrets["secret_access_key"], s.Secrets["session_token"]
+	var conf aws.Config
+	switch {
+	case key.Empty() != secret.Empty():
+		return conf, errors.New("access_key_id and secret_access_key: expected both or neither")
+	case key.Empty() && !token.Empty():
+		return conf, errors.New("session_token: expected access_key_id and secret_access_key beside it")
+	case !key.Empty() && s.Options["profile"] != "":
+		return conf, errors.New("profile: expected no profile beside access_key_id")
+	case !key.Empty():
+		conf = aws.Config{Credentials: credentials.NewStaticCredentialsProvider(key.Reveal(), secret.Reveal(), token.Reveal()), HTTPClient: client}
+	default:
+		var options []func(*config.LoadOptions) error
+		if profile := s.Options["profile"]; profile != "" {
+			options = append(options, config.WithSharedConfigProfile(profile))
+		}
+		var err error
+		if conf, err = config.LoadDefaultConfig(context.Background(), options...); err != nil {
+			return conf, err
+		}
+		trust(client, conf.HTTPClient)
+	}
+	if region := s.Options["region"]; region != "" || conf.Region == "" {
+		conf.Region = region
+	}
+	if conf.Region == "" {
+		conf.Region = defaultRegion
+	}
+	if role := s.Options["role_arn"]; role != "" {
+		conf.Credentials = aws.NewCredentialsCache(stscreds.NewAssumeRoleProvider(sts.NewFromConfig(conf), role, func(o *stscreds.AssumeRoleOptions) {
+			o.RoleSessionName = "sidestep"
+		}))
+	}
+	return conf, nil
+}
+
+// trust gives our client the certificates that the SDK read for its own
+// (AWS_CA_BUNDLE, ca_bundle of a profile).
+func trust(ours *http.Client, theirs aws.HTTPClient) {
+	built, ok := theirs.(*awshttp.BuildableClient)
+	transport, plain := ours.Transport.(*http.Transport)
+	if !ok || !plain {
+		return
+	}
+	if c := built.GetTransport().TLSClientConfig; c != nil && c.RootCAs != nil {
+		transport.TLSClientConfig.RootCAs = c.RootCAs
+	}
+}
+
+// unloadable is a credential that cannot be looked for.
+func unloadable(op string, s provider.Settings, err error) error {
+	e := provider.Failf(provider.Permanent, op, "", "%w", err)
+	var missing config.SharedConfigProfileNotExistError
+	switch {
+	case errors.As(err, &missing):
+		e.Hint = fmt.Sprintf("there is no profile %q in the shared AWS files: correct profile on the zone, or AWS_PROFILE in the environment of the service; then: sidestep validate", missing.Profile)
+	case s.Secrets["access_key_id"].Empty():
+		e.Hint = "see the shared AWS files (~/.aws/config, ~/.aws/credentials) and the AWS_ variables in the environment of the service; then: sidestep validate"
+	}
+	return e
+}
