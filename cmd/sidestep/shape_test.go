@@ -148,6 +148,11 @@ var shapes = map[string]shape{
 		"left_out": list{object{"name": name{}, "type": text{}, "variant": empty{text{}}, "value": text{}, "reason": text{}}},
 		"applied":  texts{}, "removed": texts{}, "verified": boolean{}, "sets": number{}, "live": number{}, "paused": number{}, "exit": number{},
 	},
+	"import": object{
+		"zone": name{}, "provider": text{}, "records": number{}, "config": text{}, "unread": texts{},
+		"sets":     list{object{"name": name{}, "type": text{}, "variant": empty{text{}}, "answers": list{object{"value": text{}, "weight": number{}, "state": word{"live", "paused", "held"}}}}},
+		"left_out": list{object{"name": name{}, "type": text{}, "variant": empty{text{}}, "why": text{}, "answers": list{object{"value": text{}, "state": word{"live", "paused", "held"}}}}},
+	},
 	"approve": object{"approved": text{}, "idle": empty{text{}}},
 	"override": object{
 		"override": overrideShape, "replaced": list{overrideShape}, "dry_run": boolean{}, "daemon": boolean{}, "idle": empty{text{}}, "exit": number{},

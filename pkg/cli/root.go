@@ -75,7 +75,7 @@ network error, 6 frozen, 10 changes are pending (plan --exit-code).`,
 		a.statusCommand(), a.explainCommand(), a.approveCommand(),
 		a.overrideCommand(), a.drainCommand(), a.undrainCommand(), a.freezeCommand(), a.unfreezeCommand(),
 		a.simulateCommand(), a.validateCommand(), a.configCommand(),
-		a.releaseCommand(),
+		a.importCommand(), a.releaseCommand(),
 		a.versionCommand(), a.completionCommand(),
 	)
 	return root

@@ -14,6 +14,7 @@ import (
 
 func (b *builder) buildZones(zones *item) {
 	b.zones = map[record.Name]*item{}
+	b.cfg.Sources.Zones = map[record.Name][]byte{}
 	if zones.shape == list && len(zones.items) == 0 {
 		b.fail(zones.pos, zones.path(), "expected at least one zone, got an empty list", "")
 	}
@@ -67,6 +68,7 @@ func (b *builder) zone(it *item) {
 		b.account(it, &zone.Settings, "access_key_id secret_access_key session_token", "profile region role_arn hosted_zone_id endpoint")
 	}
 	b.cfg.Zones = append(b.cfg.Zones, zone)
+	b.cfg.Sources.Zones[name] = b.zoneEntry(it)
 }
 
 // foreignKeys refuses the keys of other providers.

@@ -133,8 +133,9 @@ type Verify struct {
 	DNS     bool     // whether anybody is asked over the DNS at all
 }
 
-// Sources says where in the file things stand, for messages.
+// Sources says where in the file things stand, for messages, and how.
 type Sources struct {
+	Zones   map[record.Name][]byte // the entry of each zone as YAML, without a secret that stood in it, its paths absolute
 	Checks  map[string]Position
 	Records map[record.Key]Position
 }

@@ -17,6 +17,8 @@ type kind struct {
 	each   *kind                      // accepts a mapping with free keys
 	labels bool                       // the free keys are names of ours: a-z, 0-9, "-"
 	elem   *kind                      // accepts a list
+	secret bool                       // the text is a secret, or says where it is
+	path   bool                       // the text is a path of this host
 }
 
 func (k *kind) expects() string { return cmp.Or(k.built, k.word) }

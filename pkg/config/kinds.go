@@ -64,12 +64,14 @@ func anyText(word string) *kind {
 
 // secret is a text that no message shows; build*.go reads what it points to.
 func secret() *kind {
-	return text("a secret: env:NAME, file:PATH, credential:NAME, or the text itself")
+	k := text("a secret: env:NAME, file:PATH, credential:NAME, or the text itself")
+	k.secret = true
+	return k
 }
 
 // path is a file of this host.
 func path(word string) *kind {
-	return &kind{word: word, parse: func(s string) (any, *fault) {
+	return &kind{word: word, path: true, parse: func(s string) (any, *fault) {
 		if s == "" || strings.ContainsRune(s, 0) {
 			return nil, faultf("expected %s, got %s", word, quote(s))
 		}
