@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"time"
 )
@@ -199,4 +200,27 @@ func drop(w http.ResponseWriter) {
 		_ = tcp.SetLinger(0)
 	}
 	_ = conn.Close()
+}
+
+// Redirect sends to the server what this process sends to a host by clients
+// that have no transport of their own, until the test ends: for libraries that
+// know their API's address by heart. Tests that use it cannot run in parallel.
+func (s *Server) Redirect(t interface{ Cleanup(func()) }, host string) {
+	before := http.DefaultTransport
+	http.DefaultTransport = redirect{before, host, strings.TrimPrefix(s.URL, "http://")}
+	t.Cleanup(func() { http.DefaultTransport = before })
+}
+
+type redirect struct {
+	next     http.RoundTripper
+	from, to string
+}
+
+// RoundTrip sends a request on.
+func (r redirect) RoundTrip(request *http.Request) (*http.Response, error) {
+	if request.URL.Host == r.from {
+		request = request.Clone(request.Context())
+		request.URL.Scheme, request.URL.Host = "http", r.to
+	}
+	return r.next.RoundTrip(request)
 }

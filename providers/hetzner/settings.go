@@ -1,0 +1,78 @@
+package hetzner
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/libdns/hetzner"
+	"github.com/libdns/libdns"
+
+	"sidestep/pkg/provider"
+	"sidestep/pkg/provider/generic"
+)
+
+var _ provider.Constructor = New
+
+// New makes the adapter of one zone. Its secret is api_token. It opens no
+// connection.
+func New(s provider.Settings) (provider.Adapter, error) {
+	token := s.Secrets["api_token"]
+	if token.Empty() {
+		return nil, provider.Failf(provider.Permanent, fmt.Sprintf("configure hetzner for zone %s", s.Zone), "", "api_token: expected a token of the DNS Console, got nothing")
+	}
+	l := library{hetzner.New(token.Reveal()), hetzner.NewClient(token.Reveal())}
+	return generic.New(s, l, generic.Known{Name: "hetzner", MinTTL: time.Minute, Status: status, Settled: true}), nil
+}
+
+// library is the module with a listing and a deletion of our own.
+type library struct {
+	*hetzner.Provider
+
+	client *hetzner.Client
+}
+
+// GetRecords lists the zone's records as the API has them, with their ids.
+func (l library) GetRecords(ctx context.Context, zone string) ([]libdns.Record, error) {
+	records, err := l.client.GetAllRecords(ctx, strings.TrimSuffix(zone, "."))
+	if err != nil {
+		return nil, err
+	}
+	list := make([]libdns.Record, len(records))
+	for i := range records {
+		list[i] = &records[i]
+	}
+	return list, nil
+}
+
+// DeleteRecords deletes listed records by their ids.
+func (l library) DeleteRecords(ctx context.Context, _ string, records []libdns.Record) ([]libdns.Record, error) {
+	for _, r := range records {
+		listed, ok := r.(*hetzner.Record)
+		if !ok || listed.ID == "" {
+			return nil, fmt.Errorf("delete %s %s: expected a record of the list, got a %T without an id", r.RR().Name, r.RR().Type, r)
+		}
+		if err := l.client.DeleteRecord(ctx, listed.ID); err != nil {
+			return nil, err
+		}
+	}
+	return records, nil
+}
+
+// refusal is how the module's errors end: "Unauthorized (401)".
+var refusal = regexp.MustCompile(`\(([1-5][0-9]{2})\)$`)
+
+func status(err error) int {
+	found := refusal.FindStringSubmatch(err.Error())
+	if found == nil {
+		return 0
+	}
+	code, err := strconv.Atoi(found[1])
+	if err != nil {
+		return 0
+	}
+	return code
+}
