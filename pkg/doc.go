@@ -50,6 +50,12 @@
 //	providers/             the names in the config, and the adapters behind them
 //	  cloudflare/          Cloudflare, by its API v4
 //	    cloudflaretest/    a strict fake of that API
+//	  gandi/               Gandi LiveDNS, through libdns
+//	    ganditest/         a fake of its API
+//	  hetzner/             Hetzner's DNS Console, through libdns
+//	    hetznertest/       a fake of its API
+//	  ovh/                 OVHcloud, through libdns
+//	    ovhtest/           a fake of its API
 //	  local/               a zone that sidestep serves itself
 //	  rfc2136/             any server that takes signed DNS updates
 //	    rfc2136test/       real name servers, run for tests

@@ -40,7 +40,12 @@ func TestConstructors(t *testing.T) {
 		"rfc2136": {"server": "127.0.0.1:1"},
 	}
 	secrets := map[string]map[string]provider.Secret{
-		"cloudflare":   {"api_token": provider.NewSecret("t")},
+		"cloudflare": {"api_token": provider.NewSecret("t")},
+		"gandi":      {"api_token": provider.NewSecret("t")},
+		"hetzner":    {"api_token": provider.NewSecret("t")},
+		"ovh": {
+			"application_key": provider.NewSecret("a"), "application_secret": provider.NewSecret("s"), "consumer_key": provider.NewSecret("c"),
+		},
 		"tencentcloud": {"secret_id": provider.NewSecret("id"), "secret_key": provider.NewSecret("key")},
 	}
 	for name, construct := range Registry() {

@@ -66,6 +66,10 @@ func (b *builder) zone(it *item) {
 		b.account(it, &zone.Settings, "api_token zone_token", "zone_id endpoint")
 	case "route53":
 		b.account(it, &zone.Settings, "access_key_id secret_access_key session_token", "profile region role_arn hosted_zone_id endpoint")
+	case "hetzner", "gandi":
+		b.account(it, &zone.Settings, "api_token", "")
+	case "ovh":
+		b.account(it, &zone.Settings, "application_key application_secret consumer_key", "endpoint")
 	}
 	b.cfg.Zones = append(b.cfg.Zones, zone)
 	b.cfg.Sources.Zones[name] = b.zoneEntry(it)

@@ -9,7 +9,7 @@ import (
 
 var zoneKeys = []field{
 	{name: "zone", kind: zoneName("a zone's name"), need: true, doc: "Unicode or A-labels, any letter case, with or without the final dot"},
-	{name: "provider", kind: providers("cloudflare", "route53", "tencentcloud", "powerdns", "rfc2136", "local"), need: true, doc: "where the zone is edited"},
+	{name: "provider", kind: providers("cloudflare", "route53", "tencentcloud", "powerdns", "rfc2136", "local", "hetzner", "gandi", "ovh"), need: true, doc: "where the zone is edited"},
 	{name: "insecure", kind: boolean(), def: "false", doc: "your word that a connection without signature or encryption is meant"},
 	{name: "late", kind: duration(0), word: "the provider's", doc: "how long after a call was given up it may still take effect"},
 	{name: "lag", kind: duration(0), word: "the provider's", doc: "how long a list may show the past"},
@@ -29,8 +29,8 @@ var zoneKeys = []field{
 	{name: "file", kind: path("a zone file"), of: "local", doc: "the zone file (RFC 1035); relative to the config's folder"},
 	{name: "listen", kind: listen(), word: "off", of: "local", doc: `where the embedded server answers, UDP and TCP; "" edits the file only`},
 
-	{name: "endpoint", kind: text("a URL"), of: "cloudflare route53 tencentcloud powerdns", word: "the vendor's", doc: "base URL of the API: everything before the resource path; https or loopback"},
-	{name: "api_token", kind: secret(), of: "cloudflare", doc: "token that may edit the zone"},
+	{name: "endpoint", kind: text("a URL"), of: "cloudflare route53 tencentcloud powerdns ovh", word: "the vendor's", doc: "base URL of the API: everything before the resource path; https or loopback; for ovh also a name: ovh-eu, ovh-ca, ovh-us"},
+	{name: "api_token", kind: secret(), of: "cloudflare hetzner gandi", doc: "token that may edit the zone"},
 	{name: "zone_token", kind: secret(), of: "cloudflare", doc: "token that may find the zone, where api_token may not"},
 	{name: "zone_id", kind: text("a zone id"), of: "cloudflare", doc: "the zone's id, so that it need not be looked up"},
 	{name: "access_key_id", kind: secret(), of: "route53", doc: "credentials"},
@@ -44,6 +44,9 @@ var zoneKeys = []field{
 	{name: "secret_key", kind: secret(), of: "tencentcloud", doc: "credentials"},
 	{name: "edition", kind: choice("china", "international"), def: "china", of: "tencentcloud", doc: "which of the two clouds"},
 	{name: "api_key", kind: secret(), of: "powerdns", doc: "key of the HTTP API"},
+	{name: "application_key", kind: secret(), of: "ovh", doc: "credentials"},
+	{name: "application_secret", kind: secret(), of: "ovh", doc: "credentials"},
+	{name: "consumer_key", kind: secret(), of: "ovh", doc: "credentials; it must be allowed GET, POST and DELETE on /domain/zone/ZONE/*"},
 	{name: "server_id", kind: text("a server id"), def: "localhost", of: "powerdns", doc: "server id of the HTTP API"},
 }
 

@@ -22,6 +22,8 @@ func suits(c *config.Config, zone record.Name, promises provider.Promises) error
 			lacks = "policy: weighted needs weights, and the zone's records have none; use all or priority"
 		case spec.Key.Variant != "" && !promises.Variants:
 			lacks = "the zone has one set of a name and type and no variants of it; remove variant"
+		case spec.Key.Type.Single() && !promises.Single:
+			lacks = "the provider cannot switch a " + string(spec.Key.Type) + " in place, and the name would have no answer for a moment; use addresses"
 		}
 		if lacks != "" {
 			return &control.Error{Message: fmt.Sprintf("%s: %s in zone %s: %s", c.Sources.Records[spec.Key], spec.Key, zone, lacks), Exit: control.ExitUsage}

@@ -7,6 +7,7 @@ import (
 
 	"sidestep/pkg/control"
 	"sidestep/pkg/provider/memory"
+	"sidestep/pkg/record"
 	"sidestep/pkg/steer"
 )
 
@@ -28,6 +29,21 @@ func TestTheAdapterHasTheLastWord(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestAliasNeedsAWriteInPlace: where nothing is switched in place, a CNAME is
+// refused before its name could be left without an answer.
+func TestAliasNeedsAWriteInPlace(t *testing.T) {
+	for _, class := range []memory.Class{memory.Exact, memory.Append} {
+		bubbled(t, func(t *testing.T) {
+			w := newWorld(t, memory.Options{Class: class})
+			w.config.Records[0].Key.Type = record.CNAME
+			_, err := New(w.options())
+			if refused := err != nil && strings.Contains(err.Error(), "cannot switch a CNAME in place"); refused != (class == memory.Append) {
+				t.Errorf("class %s: got %v", class, err)
+			}
+		})
 	}
 }
 

@@ -1,6 +1,7 @@
 package hetzner
 
 import (
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -101,7 +102,7 @@ func TestPauseDeletesByID(t *testing.T) {
 	}
 	var writes []string
 	for _, r := range fake.Server.Requests() {
-		if r.Method != "GET" {
+		if r.Method != http.MethodGet {
 			writes = append(writes, r.Method+" "+r.Path)
 		}
 	}
