@@ -167,3 +167,32 @@ func TestWhatTripsABreaker(t *testing.T) {
 		t.Error("a zone that is not there is in trouble")
 	}
 }
+
+// A node that may not write lists nothing for what it would write: it plans by the
+// list that it looked at last, and asks the lease again and again, not the zone.
+// Who asks for the plan is told of the zone as it is.
+func TestNodeThatMayNotWriteDoesNotList(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := newWorld(t, memory.Options{Class: memory.Exact}, values[0], values[1])
+		n := w.only()
+		n.shut(errors.New("another node leads"))
+		w.runs(t)
+		n.write.Look(zoneName)
+		synctest.Wait()
+		lists := w.calls(memory.OpList)
+		n.write.Submit(w.want(values[1]))
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		last := n.told[len(n.told)-1]
+		if *lists != 0 || len(n.told) != 2 || !errors.Is(last.Err, ErrNotLeader) || !last.Plan.Pending() || last.Seen == nil {
+			t.Errorf("%d lists, %d reports, the last is %+v", *lists, len(n.told), last)
+		}
+		report := <-n.do(t.Context(), w.want(values[1]))
+		if *lists != 1 || !errors.Is(report.Err, ErrNotLeader) || !report.Plan.Pending() {
+			t.Errorf("%d lists for one who asks, told %+v", *lists, report)
+		}
+		n.shut(nil)
+		time.Sleep(2 * time.Second)
+		w.mustLive(t, values[1])
+	})
+}

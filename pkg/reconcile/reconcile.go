@@ -64,6 +64,8 @@ type Options struct {
 type Orders struct {
 	TakeOver bool // take the stamp over although another node's is fresh
 	OnlyAdd  bool // take nothing away and wait for nothing
+
+	asked bool // somebody waits for the answer, and is told of the zone as it is now
 }
 
 // Report is how one round for a zone ended. With an error, Plan and Seen are as
@@ -223,6 +225,7 @@ func (r *Reconciler) Once(ctx context.Context, work engine.Work, orders Orders) 
 	if !found {
 		return Report{Zone: work.Zone, Err: fmt.Errorf("reconcile zone %s: no such zone", work.Zone)}
 	}
+	orders.asked = true
 	return w.round(ctx, work, orders)
 }
 

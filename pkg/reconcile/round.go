@@ -54,6 +54,9 @@ func (w *worker) round(ctx context.Context, work engine.Work, orders Orders) Rep
 }
 
 func (r *round) run(ctx context.Context) error {
+	if err := r.shut(); err != nil {
+		return err
+	}
 	if err := r.plan(ctx); err != nil {
 		return err
 	}
@@ -76,6 +79,22 @@ func (r *round) run(ctx context.Context) error {
 	}
 	r.verify(ctx)
 	return r.givenUp()
+}
+
+// shut is the error of a node that may not write, whose plan the last list is good
+// enough for: nothing will rest on it. Without a list yet there is no plan to tell
+// of, and the zone is listed.
+func (r *round) shut() error {
+	err := r.gate(r.zone.Adapter.Promises().Call)()
+	if err == nil || r.seen == nil || r.orders.asked {
+		return nil
+	}
+	r.report.Seen, r.current = r.seen, r.work.Plan(*r.seen)
+	r.report.Plan = r.current
+	if !r.pending() {
+		return nil // in sync: that is to be said of a list made now
+	}
+	return err
 }
 
 // passed keeps a plan that was approved by its checksum approved while it is
@@ -116,7 +135,7 @@ func (r *round) plan(ctx context.Context) error {
 		}
 	}
 	seen := zoneOf(snapshot)
-	r.snapshot, r.report.Seen = snapshot, &seen
+	r.snapshot, r.seen, r.report.Seen = snapshot, &seen, &seen
 	r.current = r.work.Plan(seen)
 	return nil
 }

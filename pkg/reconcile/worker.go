@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"sidestep/pkg/engine"
+	"sidestep/pkg/plan"
 	"sidestep/pkg/provider"
 	"sidestep/pkg/record"
 )
@@ -30,6 +31,7 @@ type worker struct {
 	proved     bool                // the fence was put to the proof by this process
 	waited     bool                // a wait was told of, and nothing was written since
 	unverified map[record.Key]bool // written, and the name servers were not asked yet
+	seen       *plan.Zone          // the zone as a round or a look saw it last
 
 	mu       sync.Mutex
 	notes    Notes         // nil keeps none
@@ -136,16 +138,22 @@ func (w *worker) take() *job {
 }
 
 // run carries out what the slot holds. What fails is put back after the pause of
-// the breaker; newer work does not wait for it.
+// the breaker; newer work does not wait for it. What failed because this node may
+// not write is put back when it may: until then a list would tell nobody anything.
 func (w *worker) run(ctx context.Context) {
 	var failed *job // what to do again when retry comes
 	var retry <-chan time.Time
+	var why error // it failed
 	for {
 		select {
 		case <-ctx.Done():
 			w.end()
 			return
 		case <-retry:
+			if gateClosed(why) && w.gate(w.zone.Adapter.Promises().Call)() != nil {
+				retry = time.After(w.breaker.failed(w.options.Clock.Boot(), why))
+				continue
+			}
 			w.putBack(*failed)
 			failed, retry = nil, nil
 			continue
@@ -161,6 +169,7 @@ func (w *worker) run(ctx context.Context) {
 			w.putBack(*j)
 		case report.Err != nil:
 			again := merge(failed, job{work: j.work, orders: j.orders})
+			why = report.Err
 			failed, retry = again, time.After(w.breaker.failed(w.options.Clock.Boot(), report.Err))
 		case j.work != nil || failed != nil && failed.work == nil:
 			failed, retry = nil, nil
@@ -194,7 +203,9 @@ func (w *worker) serve(ctx context.Context, j job) Report {
 	if j.work == nil {
 		report = w.look(ctx)
 	} else {
-		report = w.round(ctx, *j.work, j.orders)
+		orders := j.orders
+		orders.asked = len(j.done) > 0
+		report = w.round(ctx, *j.work, orders)
 	}
 	if report.Err != nil && ctx.Err() != nil && !errors.Is(report.Err, context.Canceled) {
 		report.Err = fmt.Errorf("reconcile zone %s: stopped: %w: %w", w.zone.Name, context.Canceled, report.Err)
@@ -219,7 +230,7 @@ func (w *worker) look(ctx context.Context) Report {
 		return report
 	}
 	seen := zoneOf(snapshot)
-	report.Seen = &seen
+	w.seen, report.Seen = &seen, &seen
 	return report
 }
 
