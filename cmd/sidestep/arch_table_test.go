@@ -110,7 +110,7 @@ var rooms = map[string]allowed{
 	"providers/route53/route53test": {own: "record provider provider/providertest provider/httpapi/httpfake"},
 	"providers/tencentcloud": {
 		own:  "record provider provider/httpapi",
-		mods: "golang.org/x/net/idna",
+		mods: "github.com/libdns/libdns golang.org/x/net/idna",
 	},
 	"providers/tencentcloud/tencentcloudtest": {
 		own:  "record provider provider/httpapi/httpfake provider/providertest",
