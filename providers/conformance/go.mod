@@ -3,7 +3,9 @@ module sidestep/providers/conformance
 go 1.26.0
 
 require (
+	github.com/go-acme/tencentclouddnspod v1.3.24
 	github.com/libdns/libdns v1.2.0-alpha.1
+	github.com/tencentcloud/tencentcloud-sdk-go/tencentcloud/common v1.3.24
 	sidestep v0.0.0
 )
 
