@@ -123,7 +123,7 @@ func (f *Fake) describeRecordList(body []byte) (map[string]any, error) {
 
 // isListed reports whether lists show a record.
 func (f *Fake) isListed(r *Record) bool {
-	return !r.created.After(f.settled) || f.options.Now().Sub(r.created) >= f.options.Lag
+	return r.ID <= f.settled || f.options.Now().Sub(r.created) >= f.options.Lag
 }
 
 func (f *Fake) listItem(r *Record) map[string]any {

@@ -78,7 +78,7 @@ type Fake struct {
 	calls   uint64
 	locked  bool
 	status  string
-	settled time.Time // what was created up to then is listed
+	settled uint64 // records up to this id are listed
 	history []string
 }
 
@@ -97,7 +97,7 @@ func Start(t providertest.TB, o Options) *Fake {
 	for _, ns := range []string{"a.dnspod.com.", "b.dnspod.com."} {
 		f.insert(&Record{Name: "@", Type: "NS", Value: ns, Line: "0", TTL: 86400, Default: true})
 	}
-	f.history, f.settled = nil, f.options.Now()
+	f.history, f.settled = nil, f.nextID
 	f.Server = httpfake.Start(http.HandlerFunc(f.serve))
 	t.Cleanup(f.Server.Close)
 	return f
@@ -188,7 +188,7 @@ func (f *Fake) SetGrade(grade string) {
 func (f *Fake) Settle() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.settled = f.options.Now()
+	f.settled = f.nextID
 }
 
 // Records lists every record in the order of their ids.
