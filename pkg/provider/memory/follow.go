@@ -25,7 +25,7 @@ func (a *adapter) follow(call *provider.Call, before state, change change) {
 	if change(&seen) != nil || a.zone.settle(&seen) != nil {
 		return // accepted by a provider that compares nothing
 	}
-	seen.serial = a.zone.now.serial
+	seen.serial, seen.grows = a.zone.now.serial, false
 	a.followed = &followed{call.Next.Nonce, seen}
 }
 

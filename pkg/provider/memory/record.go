@@ -78,6 +78,7 @@ type state struct {
 	nextID  int
 	serial  int
 	blind   bool // conditions are not compared
+	grows   bool // records is a copy of this change's own, and may grow in place
 }
 
 // set lists the records of a set, in the order in which they came.
@@ -103,7 +104,10 @@ func (s state) byID(id int) (Record, bool) {
 func (s *state) insert(r Record) {
 	s.nextID++
 	r.ID = s.nextID
-	s.records = append(slices.Clone(s.records), r.canonical())
+	if !s.grows {
+		s.records, s.grows = slices.Clone(s.records), true
+	}
+	s.records = append(s.records, r.canonical())
 }
 
 // update replaces the record of the same id.

@@ -201,6 +201,7 @@ func (z *Zone) apply(cause Cause, change func(*state) error) error {
 		return err
 	}
 	next.serial++
+	next.grows = false
 	z.now = next
 	z.remember(cause)
 	return nil
