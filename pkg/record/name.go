@@ -32,6 +32,9 @@ func ParseName(s string) (Name, error) {
 	if text == "" {
 		return "", fmt.Errorf("read name %q: expected a domain name, got nothing", s)
 	}
+	if plain(text) && len(text) < maxName {
+		return Name(text + "."), nil
+	}
 	labels := strings.Split(text, ".")
 	for i, label := range labels {
 		canonical, err := parseLabel(label, i == 0)
@@ -77,6 +80,23 @@ func parseLabel(label string, first bool) (string, error) {
 		return "", fmt.Errorf("label %q: its A-label %q does not lead back to it", label, canonical)
 	}
 	return canonical, nil
+}
+
+// plain reports whether a name is canonical on the face of it, as almost all are
+// in a zone of many: it spares them the tables of Unicode. A label that has two
+// hyphens in a row, or one at an end, may have rules to obey.
+func plain(name string) bool {
+	for label := range strings.SplitSeq(name, ".") {
+		if label == "" || len(label) > 63 || label[0] == '-' || label[len(label)-1] == '-' || strings.Contains(label, "--") {
+			return false
+		}
+		for _, c := range []byte(label) {
+			if !plainLabelRune(rune(c)) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 func plainLabelRune(c rune) bool {

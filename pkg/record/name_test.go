@@ -103,6 +103,22 @@ func TestNamesStayWhatTheyAre(t *testing.T) {
 	})
 }
 
+// TestPlainNamesNeedNoTables: what is taken as it is would come back from the
+// tables of Unicode as it is.
+func TestPlainNamesNeedNoTables(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		name := rapid.StringMatching(`[a-z0-9_-]{1,66}(\.[a-z0-9_-]{0,5}){0,3}`).Draw(t, "name")
+		if !plain(name) {
+			return
+		}
+		for label := range strings.SplitSeq(name, ".") {
+			if got, err := parseLabel(label, false); err != nil || got != label {
+				t.Fatalf("%q in %q becomes %q, %v", label, name, got, err)
+			}
+		}
+	})
+}
+
 func FuzzParseName(f *testing.F) {
 	f.Add("www.example.com.")
 	f.Add("*.Bücher.example")

@@ -289,6 +289,11 @@ func (d *draft) setTTL(c record.Change, live *entry) error {
 	if live.Proxied {
 		return nil
 	}
+	if c.TTL > maxTTL {
+		failed := provider.Failf(provider.Permanent, d.op, "", "ttl %s: %v is more than the %v that Cloudflare keeps", c.Value, c.TTL, maxTTL)
+		failed.Hint = "set ttl on the record to at most 24h"
+		return failed
+	}
 	d.moved = append(d.moved, live.ID)
 	d.Patches = append(d.Patches, patch{ID: live.ID, Name: live.name.Unrooted(), TTL: secondsOf(c.TTL)})
 	return nil

@@ -24,8 +24,9 @@ type wire struct {
 // parser reads the answer to a list of records.
 type parser struct {
 	*scanner
-	each func(*wire)
+	each func(*wire) // the record is the parser's own, and the next one's after the call
 	head []byte
+	now  wire
 
 	count    int
 	listed   bool // there was a result that is a list
@@ -103,7 +104,8 @@ func (p *parser) whole() error {
 // the others, so that it is told of.
 func (p *parser) record() error {
 	p.count++
-	r := new(wire)
+	p.now = wire{}
+	r := &p.now
 	c, err := p.next()
 	if err != nil {
 		return err

@@ -184,6 +184,9 @@ func (s *scanner) quoted() (escaped bool, err error) {
 	}
 	s.scratch = append(s.scratch, c)
 	for {
+		if err := s.plain(); err != nil {
+			return false, err
+		}
 		if c, err = s.in.ReadByte(); err != nil {
 			return false, ended(err)
 		}
@@ -192,13 +195,33 @@ func (s *scanner) quoted() (escaped bool, err error) {
 		case c == '"':
 			return escaped, nil
 		case c < ' ':
-			return false, fmt.Errorf("a control character in a string")
-		case c == '\\':
-			escaped = true
-			if c, err = s.in.ReadByte(); err != nil {
-				return false, ended(err)
-			}
-			s.scratch = append(s.scratch, c)
+			return false, errors.New("a control character in a string")
+		}
+		escaped = true
+		if c, err = s.in.ReadByte(); err != nil {
+			return false, ended(err)
+		}
+		s.scratch = append(s.scratch, c)
+	}
+}
+
+// plain copies what of a string needs no second look.
+func (s *scanner) plain() error {
+	for {
+		if _, err := s.in.Peek(1); err != nil {
+			return ended(err)
+		}
+		window, err := s.in.Peek(s.in.Buffered())
+		if err != nil {
+			return err
+		}
+		n := 0
+		for n < len(window) && window[n] != '"' && window[n] != '\\' && window[n] >= ' ' {
+			n++
+		}
+		s.scratch = append(s.scratch, window[:n]...)
+		if _, err := s.in.Discard(n); err != nil || n < len(window) {
+			return err
 		}
 	}
 }

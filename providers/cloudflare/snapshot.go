@@ -131,31 +131,30 @@ func (b *builder) text(w *wire, name record.Name) {
 // finish makes the snapshot of what was added.
 func (b *builder) finish() *provider.Snapshot {
 	b.snap.Stamps = b.view.stamps(b.zone)
-	keys := map[record.Key]bool{}
-	for name, entries := range b.view.names {
-		for _, e := range entries {
-			key := record.Key{Zone: b.zone, Name: name, Type: record.Type(e.Type)}
-			if owner, parked := provider.ParkedOwner(name); parked {
-				key.Name = owner
+	b.snap.Sets = make([]record.Set, 0, len(b.view.names))
+	for name := range b.view.names {
+		if owner, parked := provider.ParkedOwner(name); parked {
+			if name = owner; b.view.names[owner] != nil {
+				continue // its turn comes, or was
 			}
-			switch {
-			case e.copy != nil:
-				key.Type = e.copy.Type
-			case e.Type == "TXT":
-				continue
-			}
-			keys[key] = true
 		}
-	}
-	b.snap.Sets = make([]record.Set, 0, len(keys))
-	for key := range keys {
-		b.snap.Sets = append(b.snap.Sets, b.view.set(key))
+		b.sets(name)
 	}
 	record.SortSets(b.snap.Sets)
 	slices.Sort(b.snap.Delegations)
 	b.snap.Delegations = slices.Compact(b.snap.Delegations)
 	b.snap.Native = b.view
 	return b.snap
+}
+
+// sets lists what the zone has under a name.
+func (b *builder) sets(name record.Name) {
+	live, parked := b.view.names[name], b.view.names[provider.ParkedName(name)]
+	for _, kind := range []record.Type{record.A, record.AAAA, record.CNAME} {
+		if set := setFrom(record.Key{Zone: b.zone, Name: name, Type: kind}, live, parked); len(set.Answers) > 0 {
+			b.snap.Sets = append(b.snap.Sets, set)
+		}
+	}
 }
 
 // stamps are those of the zone, each with its record's id.
@@ -206,33 +205,41 @@ func (v *view) copies(key record.Key) []*entry {
 	return list
 }
 
-// set is what the zone has under a key. The attributes are those of the live
-// record, else of the paused one.
+// set is what the zone has under a key.
 func (v *view) set(key record.Key) record.Set {
+	return setFrom(key, v.names[key.Name], v.names[provider.ParkedName(key.Name)])
+}
+
+// setFrom makes a set of the records at a name and at that of its parked copies.
+// The attributes are those of the live record, else of the paused one.
+func setFrom(key record.Key, live, parked []*entry) record.Set {
 	set := record.Set{Key: key}
-	merge := func(a record.Answer) {
-		i := slices.IndexFunc(set.Answers, func(b record.Answer) bool { return b.Value == a.Value })
-		if i < 0 {
-			set.Answers = append(set.Answers, a)
-			return
+	for _, e := range live {
+		if e.Type == string(key.Type) {
+			merge(&set, record.Answer{Value: e.value, TTL: ttlOf(e.TTL), OwnTTL: e.Proxied, Weight: 1, Live: true})
 		}
-		set.Answers[i].Live = set.Answers[i].Live || a.Live
-		set.Answers[i].Paused = set.Answers[i].Paused || a.Paused
 	}
-	for _, e := range v.live(key) {
-		merge(record.Answer{Value: e.value, TTL: ttlOf(e.TTL), OwnTTL: e.Proxied, Weight: 1, Live: true})
-	}
-	for _, e := range v.renamed(key) {
-		merge(record.Answer{Value: e.value, TTL: ttlOf(e.TTL), OwnTTL: e.Proxied, Weight: 1, Paused: true})
-	}
-	for _, e := range v.copies(key) {
-		merge(record.Answer{Value: e.copy.Value, TTL: ttlOf(int(e.copy.TTL / time.Second)), Weight: 1, Paused: true})
-	}
-	for i, a := range set.Answers {
-		set.Answers[i].MinTTL = min(minTTL, a.TTL) // an Enterprise zone has smaller ones
+	for _, e := range parked {
+		switch {
+		case e.copy != nil && e.copy.Type == key.Type:
+			merge(&set, record.Answer{Value: e.copy.Value, TTL: ttlOf(int(e.copy.TTL / time.Second)), Weight: 1, Paused: true})
+		case e.Type == string(key.Type):
+			merge(&set, record.Answer{Value: e.value, TTL: ttlOf(e.TTL), OwnTTL: e.Proxied, Weight: 1, Paused: true})
+		}
 	}
 	set.Sort()
 	return set
+}
+
+func merge(set *record.Set, a record.Answer) {
+	a.MinTTL = min(minTTL, a.TTL) // an Enterprise zone has smaller ones
+	i := slices.IndexFunc(set.Answers, func(b record.Answer) bool { return b.Value == a.Value })
+	if i < 0 {
+		set.Answers = append(set.Answers, a)
+		return
+	}
+	set.Answers[i].Live = set.Answers[i].Live || a.Live
+	set.Answers[i].Paused = set.Answers[i].Paused || a.Paused
 }
 
 // ttlOf is how long a resolver keeps an answer.
