@@ -39,6 +39,7 @@ func (a *Adapter) After(call provider.Call) *provider.Snapshot {
 	if b.outside != "" || len(b.snap.Skipped) > 0 {
 		return nil
 	}
+	maps.DeleteFunc(b.view.names, func(_ record.Name, entries []*entry) bool { return len(entries) == 0 })
 	after := *old
 	after.Stamps, after.Native = b.view.stamps(a.zone), b.view
 	after.Records += len(w.batch.Posts) - len(w.batch.Deletes)
