@@ -26,6 +26,7 @@
 //	    provider/          what an adapter to a DNS provider promises
 //	      memory/          a provider in memory, the reference for all others
 //	      providertest/    the suite that every adapter passes
+//	        realserver/    real server programs, run for tests
 //	      generic/         any libdns provider, with reduced promises
 //	      httpapi/         one request to an HTTP API, sent once, its outcome classed
 //	        httpfake/      what the fake servers of such APIs have in common

@@ -71,6 +71,8 @@ var rooms = map[string]allowed{
 	"pkg/control":                   {mods: "golang.org/x/sys/unix"},
 	"pkg/config":                    {own: "record check scenario steer provider", mods: "github.com/spf13/pflag github.com/spf13/viper go.yaml.in/yaml/v3"},
 
+	"pkg/provider/providertest/realserver": {},
+
 	// assembly
 	"pkg/daemon": {
 		own: "record check health override scenario steer plan engine probe resolve schedule provider clock lease lease/file lease/none " +
@@ -102,7 +104,7 @@ var rooms = map[string]allowed{
 	"providers/ovh/ovhtest":               {own: "record provider provider/httpapi/httpfake provider/providertest"},
 	"providers/local":                     {own: "record provider authority", mods: "github.com/libdns/libdns github.com/miekg/dns golang.org/x/sys/unix"},
 	"providers/rfc2136":                   {own: "record provider", mods: "github.com/libdns/libdns github.com/miekg/dns"},
-	"providers/rfc2136/rfc2136test":       {mods: "github.com/miekg/dns"},
+	"providers/rfc2136/rfc2136test":       {own: "provider/providertest/realserver", mods: "github.com/miekg/dns"},
 	"providers/route53": {
 		own:  "record provider provider/httpapi",
 		mods: "github.com/aws/aws-sdk-go-v2 github.com/aws/smithy-go github.com/libdns/libdns",

@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"sidestep/pkg/provider"
+	"sidestep/pkg/provider/providertest/realserver"
 	"sidestep/pkg/record"
 	"sidestep/providers/rfc2136/rfc2136test"
 )
@@ -136,7 +137,7 @@ func emptyView(t *testing.T) *provider.Snapshot {
 }
 
 func TestProveFindsAServerThatDoesNotCompare(t *testing.T) {
-	a := connect(t, &rfc2136test.Server{Addr: forgiving(t, dns.RcodeSuccess), Zone: testZone, Key: rfc2136test.TestKey})
+	a := connect(t, &rfc2136test.Server{Process: &realserver.Process{Addr: forgiving(t, dns.RcodeSuccess)}, Zone: testZone, Key: rfc2136test.TestKey})
 	err := a.Prove(t.Context(), emptyView(t), stamp(1), nil)
 	if !errors.Is(err, provider.ErrNotFenced) || a.Promises().Fenced {
 		t.Fatalf("expected ErrNotFenced and the promise gone, got %v, fenced %v", err, a.Promises().Fenced)
@@ -148,14 +149,14 @@ func TestProveFindsAServerThatDoesNotCompare(t *testing.T) {
 }
 
 func TestServfail(t *testing.T) {
-	a := connect(t, &rfc2136test.Server{Addr: forgiving(t, dns.RcodeServerFailure), Zone: testZone, Key: rfc2136test.TestKey})
+	a := connect(t, &rfc2136test.Server{Process: &realserver.Process{Addr: forgiving(t, dns.RcodeServerFailure)}, Zone: testZone, Key: rfc2136test.TestKey})
 	failed(t, a.Claim(t.Context(), emptyView(t), stamp(1), nil), provider.Ambiguous, "SERVFAIL", "")
 	_, err := a.List(t.Context())
 	failed(t, err, provider.Retryable, "SERVFAIL", "")
 }
 
 func TestCallsThatAreNone(t *testing.T) {
-	a := connect(t, &rfc2136test.Server{Addr: "127.0.0.1:1", Zone: testZone, Key: rfc2136test.TestKey})
+	a := connect(t, &rfc2136test.Server{Process: &realserver.Process{Addr: "127.0.0.1:1"}, Zone: testZone, Key: rfc2136test.TestKey})
 	good := provider.Call{Key: wwwA, Seen: emptyView(t), Next: stamp(1), Add: []record.Change{{Action: record.Create, Key: wwwA, Value: "192.0.2.1"}}}
 	for what, spoil := range map[string]func(*provider.Call){
 		"no list":             func(c *provider.Call) { c.Seen = nil },

@@ -1,11 +1,8 @@
 // Package rfc2136test runs the name servers that the rfc2136 adapter is tested
-// against: BIND and Knot, the real programs, each with one zone and one TSIG
-// key on a free high port of 127.0.0.1, in a directory of its own that goes
-// with the test.
+// against: BIND, Knot and PowerDNS, the real programs, each with one zone and one
+// TSIG key. How they are run, and what becomes of a test where they are missing,
+// is realserver's, in pkg/provider/providertest.
 //
-// A machine without the programs skips the test, unless the environment says
-// SIDESTEP_TEST_REAL=require. The package never touches a server that it did
-// not start, and stops its own by process id.
-//
-// Debian has them in bind9, bind9-dnsutils and knot.
+// Debian has them in bind9, bind9-dnsutils, knot, pdns-server, pdns-backend-sqlite3
+// and sqlite3.
 package rfc2136test

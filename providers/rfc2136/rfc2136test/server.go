@@ -1,23 +1,17 @@
 package rfc2136test
 
 import (
-	"bytes"
 	"context"
-	"errors"
-	"fmt"
 	"net"
-	"os"
 	"os/exec"
-	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
-	"sync"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/miekg/dns"
+
+	"sidestep/pkg/provider/providertest/realserver"
 )
 
 // Key is a TSIG key (RFC 8945).
@@ -42,220 +36,55 @@ type Zone struct {
 
 // Server is one running name server.
 type Server struct {
-	Addr string // 127.0.0.1:PORT, UDP and TCP
+	*realserver.Process
+
 	Zone string
 	Key  Key
-	Dir  string // of its files, gone after the test
 
-	t       testing.TB
-	program string
-	args    []string
-	log     *output
-
-	mu      sync.Mutex
-	process *exec.Cmd
-	ended   chan struct{} // closed when the process was waited for
+	t testing.TB
 }
 
-const (
-	readyWithin = time.Minute
-	stopWithin  = 30 * time.Second
-	attempts    = 5 // of starting on a port that somebody else may take first
-)
-
-// Require skips the test when a program is missing, or fails it where the
-// environment says that the real servers have to be there.
-func Require(t testing.TB, program string) string {
-	t.Helper()
-	path, err := exec.LookPath(program)
-	for _, dir := range []string{"/usr/sbin", "/usr/local/sbin"} {
-		if err == nil {
-			return path
-		}
-		path, err = exec.LookPath(filepath.Join(dir, program))
-	}
-	if err == nil {
-		return path
-	}
-	if os.Getenv("SIDESTEP_TEST_REAL") == "require" {
-		t.Fatalf("%s is not installed, and SIDESTEP_TEST_REAL=require; Debian: apt-get install bind9 bind9-dnsutils knot", program)
-	}
-	t.Skipf("%s is not installed; Debian: apt-get install bind9 bind9-dnsutils knot", program)
-	return ""
-}
+const packages = "bind9 bind9-dnsutils knot " + realserver.PowerDNSPackages
 
 // configure writes a server's files for an address and returns the arguments
 // to start it with.
 type configure func(dir, addr string, zone Zone) (args []string, err error)
 
-// start runs the program until it answers for its zone. It tries again on
-// another port when the one it found free was taken meanwhile.
+// start runs the program until it answers for its zone.
 func start(t testing.TB, program string, zone Zone, files configure) *Server {
 	t.Helper()
-	path := Require(t, program)
-	if zone.Key == (Key{}) {
-		zone.Key = TestKey
-	}
-	zone.Name, zone.Key.Name = dns.CanonicalName(zone.Name), dns.CanonicalName(zone.Key.Name)
-	var last error
-	for range attempts {
-		s := &Server{Zone: zone.Name, Key: zone.Key, Dir: tempDir(t), t: t, program: path, log: &output{}, Addr: freeAddr(t)}
-		if s.args, last = files(s.Dir, s.Addr, zone); last != nil {
-			break
-		}
-		t.Cleanup(s.Stop)
-		if last = s.run(); last == nil {
-			return s
-		}
-		s.Stop()
-	}
-	t.Fatalf("start %s: %v", program, last)
-	return nil
-}
-
-// tempDir is short: the servers' control sockets live in it, and a socket's
-// path has at most 107 bytes, which t.TempDir can exceed.
-func tempDir(t testing.TB) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("", "ns") //nolint:usetesting // the path of t.TempDir is too long for a unix socket
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := os.RemoveAll(dir); err != nil {
-			t.Errorf("remove %s: %v", dir, err)
-		}
+	zone = zone.completed()
+	s := &Server{Zone: zone.Name, Key: zone.Key, t: t}
+	s.Process = realserver.Start(t, realserver.Program{
+		Name: program, Packages: packages, Ready: s.answers,
+		Configure: func(dir, addr string) ([]string, error) { return files(dir, addr, zone) },
 	})
-	return dir
+	return s
 }
 
-// freeAddr finds a port that is free for UDP and TCP at this moment.
-func freeAddr(t testing.TB) string {
-	t.Helper()
-	var config net.ListenConfig
-	for range 50 {
-		tcp, err := config.Listen(t.Context(), "tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		addr := tcp.Addr().String()
-		udp, udpErr := config.ListenPacket(t.Context(), "udp", addr)
-		if err := errors.Join(tcp.Close(), udpErr); err != nil {
-			continue
-		}
-		if err := udp.Close(); err != nil {
-			t.Fatal(err)
-		}
-		return addr
+func (z Zone) completed() Zone {
+	if z.Key == (Key{}) {
+		z.Key = TestKey
 	}
-	t.Fatal("found no port on 127.0.0.1 that is free for UDP and TCP")
-	return ""
+	z.Name, z.Key.Name = dns.CanonicalName(z.Name), dns.CanonicalName(z.Key.Name)
+	return z
 }
 
-func (s *Server) run() error {
-	process := exec.Command(s.program, s.args...) //nolint:noctx // it outlives the call; Stop ends it
-	process.Stdout, process.Stderr, process.Dir = s.log, s.log, s.Dir
-	process.SysProcAttr = tied()
-	started, ended := make(chan error), make(chan struct{})
-	go func() {
-		runtime.LockOSThread() // see tied
-		defer runtime.UnlockOSThread()
-		defer close(ended)
-		err := process.Start()
-		started <- err
-		if err != nil {
-			return
-		}
-		if err := process.Wait(); err != nil {
-			_, _ = fmt.Fprintf(s.log, "ended: %v\n", err)
-		}
-	}()
-	if err := <-started; err != nil {
-		return fmt.Errorf("start: %w", err)
-	}
-	s.mu.Lock()
-	s.process, s.ended = process, ended
-	s.mu.Unlock()
-	return s.wait(ended)
-}
-
-// wait asks for the zone's SOA until the server has it.
-func (s *Server) wait(ended <-chan struct{}) error {
-	ctx, cancel := context.WithTimeout(context.Background(), readyWithin)
-	defer cancel()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		if s.answers(ctx) {
-			return nil
-		}
-		select {
-		case <-ended:
-			return fmt.Errorf("it ended at once, with this log:\n%s", s.log)
-		case <-ctx.Done():
-			return fmt.Errorf("no answer for %s within %v, log:\n%s", s.Zone, readyWithin, s.log)
-		case <-tick.C:
-		}
-	}
-}
-
-func (s *Server) answers(ctx context.Context) bool {
+// answers asks for the zone's SOA.
+func (s *Server) answers(ctx context.Context, addr string) bool {
 	query := new(dns.Msg)
 	query.SetQuestion(s.Zone, dns.TypeSOA)
 	client := dns.Client{Net: "tcp", Timeout: time.Second}
-	reply, _, err := client.ExchangeContext(ctx, query, s.Addr)
+	reply, _, err := client.ExchangeContext(ctx, query, addr)
 	return err == nil && reply.Rcode == dns.RcodeSuccess && len(reply.Answer) > 0
 }
-
-// Stop ends the server in order, and waits for it. It may be called again.
-func (s *Server) Stop() {
-	s.mu.Lock()
-	process, ended := s.process, s.ended
-	s.process = nil
-	s.mu.Unlock()
-	if process == nil {
-		return
-	}
-	_ = process.Process.Signal(syscall.SIGTERM) // it may have ended by itself, which the wait below finds
-	select {
-	case <-ended:
-	case <-time.After(stopWithin):
-		_ = process.Process.Kill()
-		<-ended
-	}
-}
-
-// Kill ends the server at once, as a power cut would.
-func (s *Server) Kill() {
-	s.mu.Lock()
-	process, ended := s.process, s.ended
-	s.process = nil
-	s.mu.Unlock()
-	if process != nil {
-		_ = process.Process.Kill()
-		<-ended
-	}
-}
-
-// Restart stops the server and starts it again on the same address with the
-// zone as it was.
-func (s *Server) Restart() {
-	s.t.Helper()
-	s.Stop()
-	if err := s.run(); err != nil {
-		s.t.Fatalf("restart %s: %v", s.program, err)
-	}
-}
-
-// Log is what the server has written so far.
-func (s *Server) Log() string { return s.log.String() }
 
 // Dig asks the server with dig, an independent reader of what is in the zone,
 // and returns the lines of its answer, trimmed, none empty. The transport is
 // TCP.
 func (s *Server) Dig(args ...string) []string {
 	s.t.Helper()
-	path := Require(s.t, "dig")
+	path := realserver.Require(s.t, "dig", packages)
 	host, port, err := net.SplitHostPort(s.Addr)
 	if err != nil {
 		s.t.Fatal(err)
@@ -292,22 +121,4 @@ func (s *Server) Serial() uint32 {
 		s.t.Fatal(err)
 	}
 	return uint32(serial)
-}
-
-// output collects what a process writes, safely for a reader beside it.
-type output struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.Write(p)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.String()
 }

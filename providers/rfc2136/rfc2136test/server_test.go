@@ -13,7 +13,7 @@ www 60 IN A 192.0.2.10
 `
 
 func TestServersAnswerStopAndComeBack(t *testing.T) {
-	for name, start := range map[string]func(testing.TB, Zone) *Server{"bind": StartBIND, "knot": StartKnot} {
+	for name, start := range map[string]func(testing.TB, Zone) *Server{"bind": StartBIND, "knot": StartKnot, "powerdns": StartPowerDNS} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := start(t, Zone{Name: "example.com.", Text: text})
@@ -27,7 +27,7 @@ func TestServersAnswerStopAndComeBack(t *testing.T) {
 				s.Restart()
 			}
 			s.Stop()
-			if s.answers(t.Context()) {
+			if s.answers(t.Context(), s.Addr) {
 				t.Fatal("the server answers after Stop")
 			}
 		})

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package rfc2136test
+package realserver
 
 import "syscall"
 

@@ -1,4 +1,4 @@
-package rfc2136test
+package realserver
 
 import "syscall"
 
