@@ -19,6 +19,12 @@
 // late update: the server refuses an older message with BADTIME. A clock that
 // is wrong by more than that is found by the first list.
 //
+// PowerDNS tells a request that it cannot verify from one that it does not allow in
+// its log only: a wrong key or clock is an error of class Permanent there, and the
+// hint names all that it can be. Its DNSUPDATE deletes the records that were disabled
+// through its HTTP API, so that a zone is edited in one of the two ways and never
+// in both.
+//
 // The package reads rdata as bytes and not through a library's presentation
 // form, so that a TXT record is what it is on the wire, a record that nobody
 // can parse cannot fail the list, and a prerequisite repeats exactly what the

@@ -63,24 +63,34 @@ var (
 
 // refusal tells the rcodes that a person has to mend, with what to mend.
 func (x exchange) refusal(rcode int) (hint string, refused bool) {
-	what, bind, knot := x.rights()
+	what, bind, knot, pdns := x.rights()
 	switch rcode {
 	case dns.RcodeRefused:
-		return fmt.Sprintf("allow %s to %s the zone (BIND: %s; Knot: %s), and see the server's log", x.who(), what, bind, knot), true
+		return fmt.Sprintf("allow %s to %s the zone (BIND: %s; Knot: %s; PowerDNS: %s), and see the server's log%s", x.who(), what, bind, knot, pdns, x.silent()), true
 	case dns.RcodeNotAuth, dns.RcodeNotZone:
-		return "the server is not the zone's primary; check server, transfer_from and the zone's name", true
+		return "the server is not the zone's primary; check server, transfer_from and the zone's name" + x.silent(), true
 	case dns.RcodeFormatError, dns.RcodeNotImplemented:
 		return fmt.Sprintf("the server does not do a %s as RFC 2136 and RFC 5936 have it; check that server is an authoritative server that allows it", what), true
 	}
 	return "", false
 }
 
-// rights is what the request needs, and how the two servers are told so.
-func (x exchange) rights() (what, bind, knot string) {
+// rights is what the request needs, and how the three servers are told so.
+func (x exchange) rights() (what, bind, knot, pdns string) {
 	if x.write {
-		return "update", `update-policy { grant "NAME" zonesub ANY; }`, "an acl with the key and action update"
+		return "update", `update-policy { grant "NAME" zonesub ANY; }`, "an acl with the key and action update", "dnsupdate=yes and pdnsutil set-meta ZONE TSIG-ALLOW-DNSUPDATE NAME"
 	}
-	return "transfer", `allow-transfer { key "NAME"; }`, "an acl with the key and action transfer"
+	return "transfer", `allow-transfer { key "NAME"; }`, "an acl with the key and action transfer", "pdnsutil set-meta ZONE TSIG-ALLOW-AXFR NAME"
+}
+
+// silent names what PowerDNS refuses with the same word, unsigned, so that
+// nothing in the answer tells which it is: NOTAUTH to a transfer, REFUSED to an
+// update.
+func (x exchange) silent() string {
+	if x.key == nil {
+		return ""
+	}
+	return "; PowerDNS says the same to an unknown tsig.name, a wrong tsig.secret or tsig.algorithm, and a clock that is wrong by more than 10 s"
 }
 
 func (x exchange) who() string {
@@ -99,7 +109,7 @@ func (x exchange) badSignature(m *message, trust error) error {
 		return x.badTime(m, trust)
 	case dns.RcodeBadKey:
 		// Knot says so too when it knows the key and no acl allows it this.
-		what, _, _ := x.rights()
+		what, _, _, _ := x.rights()
 		failed.Hint = fmt.Sprintf("the server does not know the %s, or does not let it %s the zone; check tsig.name, tsig.algorithm and the server's acl", x.key, what)
 	case dns.RcodeBadSig:
 		failed.Hint = fmt.Sprintf("the server has another secret for the %s; check tsig.secret and tsig.algorithm", x.key)
