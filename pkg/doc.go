@@ -58,6 +58,8 @@
 //	  ovh/                 OVHcloud, through libdns
 //	    ovhtest/           a fake of its API
 //	  local/               a zone that sidestep serves itself
+//	  powerdns/            PowerDNS through its HTTP API
+//	    powerdnstest/      the real server, run for tests
 //	  rfc2136/             any server that takes signed DNS updates
 //	    rfc2136test/       real name servers, run for tests
 //	  route53/             Amazon Route 53

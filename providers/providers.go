@@ -7,6 +7,7 @@ import (
 	"sidestep/providers/hetzner"
 	"sidestep/providers/local"
 	"sidestep/providers/ovh"
+	"sidestep/providers/powerdns"
 	"sidestep/providers/rfc2136"
 	"sidestep/providers/route53"
 	"sidestep/providers/tencentcloud"
@@ -21,6 +22,7 @@ func Registry() provider.Registry {
 		"hetzner":      hetzner.New,
 		"local":        local.New,
 		"ovh":          ovh.New,
+		"powerdns":     powerdns.New,
 		"rfc2136":      rfc2136.New,
 		"route53":      route53.New,
 		"tencentcloud": tencentcloud.New,

@@ -46,6 +46,7 @@ func TestConstructors(t *testing.T) {
 		"ovh": {
 			"application_key": provider.NewSecret("a"), "application_secret": provider.NewSecret("s"), "consumer_key": provider.NewSecret("c"),
 		},
+		"powerdns":     {"api_key": provider.NewSecret("key")},
 		"tencentcloud": {"secret_id": provider.NewSecret("id"), "secret_key": provider.NewSecret("key")},
 	}
 	for name, construct := range Registry() {

@@ -93,7 +93,7 @@ var rooms = map[string]allowed{
 	"cmd/sidestep":        {own: "cli providers"},
 
 	// providers
-	"providers":                           {own: "provider providers/cloudflare providers/gandi providers/hetzner providers/local providers/ovh providers/rfc2136 providers/route53 providers/tencentcloud"},
+	"providers":                           {own: "provider providers/cloudflare providers/gandi providers/hetzner providers/local providers/ovh providers/powerdns providers/rfc2136 providers/route53 providers/tencentcloud"},
 	"providers/cloudflare":                {own: "record provider provider/httpapi", mods: "github.com/libdns/libdns"},
 	"providers/cloudflare/cloudflaretest": {own: "record provider provider/providertest provider/httpapi/httpfake"},
 	"providers/gandi":                     {own: "provider provider/generic", mods: "github.com/libdns/gandi github.com/libdns/libdns"},
@@ -103,8 +103,13 @@ var rooms = map[string]allowed{
 	"providers/ovh":                       {own: "provider provider/generic provider/httpapi", mods: "github.com/libdns/libdns github.com/libdns/ovh github.com/ovh/go-ovh"},
 	"providers/ovh/ovhtest":               {own: "record provider provider/httpapi/httpfake provider/providertest"},
 	"providers/local":                     {own: "record provider authority", mods: "github.com/libdns/libdns github.com/miekg/dns golang.org/x/sys/unix"},
-	"providers/rfc2136":                   {own: "record provider", mods: "github.com/libdns/libdns github.com/miekg/dns"},
-	"providers/rfc2136/rfc2136test":       {own: "provider/providertest/realserver", mods: "github.com/miekg/dns"},
+	"providers/powerdns":                  {own: "record provider provider/httpapi"},
+	"providers/powerdns/powerdnstest": {
+		own:  "record provider provider/httpapi/httpfake provider/providertest provider/providertest/realserver",
+		mods: "github.com/miekg/dns",
+	},
+	"providers/rfc2136":             {own: "record provider", mods: "github.com/libdns/libdns github.com/miekg/dns"},
+	"providers/rfc2136/rfc2136test": {own: "provider/providertest/realserver", mods: "github.com/miekg/dns"},
 	"providers/route53": {
 		own:  "record provider provider/httpapi",
 		mods: "github.com/aws/aws-sdk-go-v2 github.com/aws/smithy-go github.com/libdns/libdns",

@@ -19,8 +19,6 @@ var notBuilt = map[string]string{
 	"leader.poll":      "leases between nodes",
 	"etcd":             "etcd",
 
-	"zones[].provider=powerdns": "the provider powerdns",
-
 	"checks.NAME.vantages": "vantages",
 
 	"sites.NAME.signals.NAME.vantages": "vantages",
@@ -29,10 +27,9 @@ var notBuilt = map[string]string{
 	"ping":   "the dead-man ping",
 }
 
-// ofProvider reports whether a key says with which provider a zone is, and where
-// that is.
+// ofProvider reports whether a key says with which provider a zone is.
 func ofProvider(pattern string) bool {
-	return pattern == "zones[].provider" || pattern == "zones[].endpoint"
+	return pattern == "zones[].provider"
 }
 
 // ProviderBuilt reports whether this version has a provider that a config may

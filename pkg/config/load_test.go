@@ -198,27 +198,3 @@ func TestReadableSecretsWarn(t *testing.T) {
 		}
 	}
 }
-
-// TestAnyProvider: a rehearsal may name a provider that is not built, and nothing
-// else that is not.
-func TestAnyProvider(t *testing.T) {
-	const text = `
-zones: [{zone: example.com, provider: powerdns, endpoint: "https://powerdns.example/"}]
-checks: {web: {tcp: {port: 8443}}}
-records: [{name: www.example.com, check: web, answers: [203.0.113.10, 203.0.113.20, 203.0.113.30]}]
-`
-	opts := world()
-	if _, err := Parse("sidestep.yaml", []byte(text), opts); err == nil || !strings.Contains(err.Error(), "not built yet: the provider powerdns") {
-		t.Errorf("got %v", err)
-	}
-	if ProviderBuilt("powerdns") || !ProviderBuilt("rfc2136") {
-		t.Error("ProviderBuilt knows them wrongly")
-	}
-	opts.AnyProvider = true
-	if _, err := Parse("sidestep.yaml", []byte(text), opts); err != nil {
-		t.Error(err)
-	}
-	if _, err := Parse("sidestep.yaml", []byte(text+"notify: [{url: 'https://example.net/'}]\n"), opts); err == nil || !strings.Contains(err.Error(), "not built yet: notifications") {
-		t.Errorf("got %v", err)
-	}
-}

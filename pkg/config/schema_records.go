@@ -29,7 +29,7 @@ var zoneKeys = []field{
 	{name: "file", kind: path("a zone file"), of: "local", doc: "the zone file (RFC 1035); relative to the config's folder"},
 	{name: "listen", kind: listen(), word: "off", of: "local", doc: `where the embedded server answers, UDP and TCP; "" edits the file only`},
 
-	{name: "endpoint", kind: text("a URL"), of: "cloudflare route53 tencentcloud powerdns ovh", word: "the vendor's", doc: "base URL of the API: everything before the resource path; https or loopback; for ovh also a name: ovh-eu, ovh-ca, ovh-us"},
+	{name: "endpoint", kind: text("a URL"), of: "cloudflare route53 tencentcloud powerdns ovh", word: "the vendor's", doc: "base URL of the API: everything before the resource path; https or loopback; for ovh also a name: ovh-eu, ovh-ca, ovh-us; of powerdns the web server, http://127.0.0.1:8081 where nothing is said"},
 	{name: "api_token", kind: secret(), of: "cloudflare hetzner gandi", doc: "token that may edit the zone"},
 	{name: "zone_token", kind: secret(), of: "cloudflare", doc: "token that may find the zone, where api_token may not"},
 	{name: "zone_id", kind: text("a zone id"), of: "cloudflare", doc: "the zone's id, so that it need not be looked up"},
