@@ -140,9 +140,10 @@ var shapes = map[string]shape{
 		"config": text{}, "valid": boolean{}, "errors": texts{}, "warnings": list{text{}},
 		"zones": list{object{
 			"zone": name{}, "provider": text{}, "pause": text{}, "atomic": boolean{}, "fenced": boolean{},
-			"records": number{}, "words": text{}, "error": empty{text{}},
+			"records": number{}, "words": text{}, "error": empty{text{}}, "inspected": texts{}, "configured": number{}, "found": number{}, "notes": texts{},
 		}},
 	},
+	"validated": object{"zones": list{object{"zone": name{}, "notes": list{text{}}, "inspected": texts{}, "records": number{}, "found": number{}, "configured": number{}}}},
 	"release": object{
 		"zone": name{}, "released": boolean{}, "resume": list{changeShape}, "remove": texts{}, "blocked": texts{}, "unreadable": texts{},
 		"left_out": list{object{"name": name{}, "type": text{}, "variant": empty{text{}}, "value": text{}, "reason": text{}}},

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -40,12 +41,17 @@ func (a *app) validateCommand() *cobra.Command {
 		Long: `Check the config and its secrets.
 
 Every error names file, line, column and key. The files that the config names,
-zone files too, have to be there and readable. With --online the providers are
-asked too: whether each zone can be listed, and what its provider can promise
-(how a value is paused, whether writes are atomic and fenced, how late a call
-may still take effect). Nothing is written. A permission that the checks need
-and this process does not have is a warning: the config may be meant for another
-machine or user.
+zone files too, have to be there and readable. Of each zone it says what its
+provider can promise: how a value is paused, whether writes are atomic and
+fenced, how late a call may still take effect, how many calls it may make. A
+permission that the checks need and this process does not have is a warning: the
+config may be meant for another machine or user.
+
+With --online the providers are asked too, all zones side by side: whether the
+key is good and what it may do, as far as the API tells, whether the zone is
+there and can be listed, and how the record sets of the config stand in it: not
+there yet, claimed by another tool, below a delegation, paused by somebody else.
+Nothing is written.
 
 Exit codes: 0 right, 2 wrong, 5 a provider did not answer as it should.`,
 		Example: `  sidestep validate --config ./sidestep.yaml
@@ -82,10 +88,7 @@ func (a *app) validate(ctx context.Context, online bool) error {
 	if err != nil {
 		return err
 	}
-	if online {
-		a.progress("asking the providers")
-	}
-	zones, err := daemon.Validate(ctx, cfg, a.registry, online, log)
+	zones, err := a.askZones(ctx, cfg, online, log)
 	a.progressDone()
 	switch {
 	case ctx.Err() != nil:
@@ -102,6 +105,13 @@ func (a *app) validate(ctx context.Context, online bool) error {
 	}
 	a.printValidation(answer, online)
 	return nil
+}
+
+func (a *app) askZones(ctx context.Context, cfg *config.Config, online bool, log *slog.Logger) ([]daemon.ZoneValidity, error) {
+	if online {
+		return daemon.ValidateOnline(ctx, cfg, a.registry, a.progress, log)
+	}
+	return daemon.Validate(ctx, cfg, a.registry, log)
 }
 
 // invalid prints what is wrong. In JSON the errors are the answer; for people
@@ -122,16 +132,35 @@ func (a *app) printValidation(answer validation, online bool) {
 	}
 	for _, z := range answer.Zones {
 		fmt.Fprintf(a.io.Out, "zone %s: %s\n", z.Zone, z.Words)
-		if online && z.Error == "" {
-			fmt.Fprintf(a.io.Out, "zone %s: listed, %s; whether it may be written shows at the first write\n", z.Zone, plural(z.Records, "record", "records"))
-		}
-		if z.Error != "" {
-			a.complain(zoneWords(z.Zone, z.Error))
+		if online {
+			a.printAsked(z)
 		}
 	}
+	if !online {
+		fmt.Fprintln(a.io.Out, "not asked: whether the keys are good, the zones there, and what is in them: sidestep validate --online")
+	}
 	if n := answer.silent(); n > 0 {
-		fmt.Fprintf(a.io.Out, "%s: valid, but %d of %d zones could not be listed\n", answer.Config, n, len(answer.Zones))
+		fmt.Fprintf(a.io.Out, "%s: valid, but %d of %d zones did not answer as they should\n", answer.Config, n, len(answer.Zones))
 		return
 	}
 	fmt.Fprintf(a.io.Out, "%s: valid\n", answer.Config)
+}
+
+// printAsked says what the provider of a zone answered.
+func (a *app) printAsked(z daemon.ZoneValidity) {
+	for _, line := range z.Inspected {
+		fmt.Fprintf(a.io.Out, "  %s\n", line)
+	}
+	if z.Error != "" {
+		a.complain(zoneWords(z.Zone, z.Error))
+		return
+	}
+	fmt.Fprintf(a.io.Out, "  listed: %s; %d of the %s of the config in it\n",
+		plural(z.Records, "record", "records"), z.Found, plural(z.Configured, "record set", "record sets"))
+	if len(z.Inspected) == 0 {
+		fmt.Fprintln(a.io.Out, "  whether it may be written shows at the first write")
+	}
+	for _, line := range z.Notes {
+		fmt.Fprintf(a.io.Out, "  note: %s\n", line)
+	}
 }

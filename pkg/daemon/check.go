@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -14,8 +13,6 @@ import (
 	"sidestep/pkg/engine"
 	"sidestep/pkg/plan"
 	"sidestep/pkg/probe"
-	"sidestep/pkg/provider"
-	"sidestep/pkg/reconcile"
 	"sidestep/pkg/record"
 	"sidestep/pkg/schedule"
 )
@@ -120,66 +117,4 @@ func signals(c *config.Config, text string, t check.Target) bool {
 		}
 	}
 	return false
-}
-
-// ZoneValidity is what validate says of one zone.
-type ZoneValidity struct {
-	Zone     string `json:"zone"`
-	Provider string `json:"provider"`
-	Pause    string `json:"pause"`
-	Atomic   bool   `json:"atomic"`
-	Fenced   bool   `json:"fenced"`
-	Records  int    `json:"records"`
-	Words    string `json:"words"`
-	Error    string `json:"error"`
-}
-
-// Validate makes the adapter of every zone, and with online lists the zones. An
-// error means that the config is wrong in a way that only an adapter can see.
-func Validate(ctx context.Context, c *config.Config, registry provider.Registry, online bool, log *slog.Logger) ([]ZoneValidity, error) {
-	d := &Daemon{options: Options{Config: c, Registry: registry}, config: c, log: log}
-	zones, err := d.adapters()
-	if err != nil {
-		return nil, err
-	}
-	if err := checkHere(c, zones); err != nil {
-		return nil, err
-	}
-	out := []ZoneValidity{}
-	for _, z := range zones {
-		p := z.Adapter.Promises()
-		v := ZoneValidity{
-			Zone: string(z.Name), Provider: d.providerOf(z.Name), Pause: string(p.Pause),
-			Atomic: p.Atomic, Fenced: p.Fenced, Words: p.Words(provider.TraitsOf(d.providerOf(z.Name)).Rate) + exposed(c, z.Name, p),
-		}
-		if online {
-			v.list(ctx, z.Adapter)
-		}
-		out = append(out, v)
-	}
-	return out, nil
-}
-
-// checkHere asks the adapters what can be seen without asking a provider.
-func checkHere(c *config.Config, zones []reconcile.Zone) error {
-	var errs []error
-	for i, z := range zones {
-		if checker, ok := z.Adapter.(provider.Checker); ok {
-			if err := checker.Check(); err != nil {
-				errs = append(errs, fmt.Errorf("%s: zone %s: %w", c.Zones[i].Position, z.Name, err))
-			}
-		}
-	}
-	return errors.Join(errs...)
-}
-
-func (v *ZoneValidity) list(ctx context.Context, adapter provider.Adapter) {
-	ctx, cancel := context.WithTimeout(ctx, adapter.Promises().Call)
-	defer cancel()
-	snapshot, err := adapter.List(ctx)
-	if err != nil {
-		v.Error = err.Error()
-		return
-	}
-	v.Records = snapshot.Records
 }

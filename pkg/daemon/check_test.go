@@ -122,7 +122,10 @@ func TestValidate(t *testing.T) {
 		return zones[memory.Class(class)].Adapter("mon-1"), nil
 	}}
 	validate := func(online bool) []ZoneValidity {
-		list, err := Validate(t.Context(), c, registry, online, slog.New(slog.DiscardHandler))
+		list, err := Validate(t.Context(), c, registry, slog.New(slog.DiscardHandler))
+		if online {
+			list, err = ValidateOnline(t.Context(), c, registry, func(string, ...any) {}, slog.New(slog.DiscardHandler))
+		}
 		if err != nil || len(list) != len(c.Zones) {
 			t.Fatalf("%d zones (%v)", len(list), err)
 		}
@@ -150,7 +153,7 @@ func TestValidate(t *testing.T) {
 		}
 	}
 	c.Zones[0].Provider = "nosuch"
-	if _, err := Validate(t.Context(), c, registry, false, slog.New(slog.DiscardHandler)); err == nil {
+	if _, err := Validate(t.Context(), c, registry, slog.New(slog.DiscardHandler)); err == nil {
 		t.Error("a provider that is not there")
 	}
 }

@@ -30,7 +30,7 @@ func TestCase68OneBudgetForEachCredential(t *testing.T) {
 		got[s.Zone] = s.Limiter
 		return memory.NewZone(s.Zone, memory.Options{Class: memory.Rename, Now: clock.System().Boot}).Adapter("mon-1"), nil
 	}}
-	zones, err := Validate(t.Context(), c, registry, false, slog.New(slog.DiscardHandler))
+	zones, err := Validate(t.Context(), c, registry, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

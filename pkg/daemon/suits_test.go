@@ -53,12 +53,12 @@ func TestExposedAddresses(t *testing.T) {
 	bubbled(t, func(t *testing.T) {
 		w := newWorld(t, memory.Options{Class: memory.Exact})
 		w.config.Records[0].DR = steer.DR{IfNone: true, Answers: []steer.Answer{{Value: "198.51.100.40", Probe: "198.51.100.40", Mode: steer.Reserve}}}
-		zones, err := Validate(t.Context(), w.config, w.options().Registry, false, slog.New(slog.DiscardHandler))
+		zones, err := Validate(t.Context(), w.config, w.options().Registry, slog.New(slog.DiscardHandler))
 		if err != nil || !strings.Contains(zones[0].Words, "for disasters of www.example.com.") {
 			t.Errorf("got %+v, %v", zones, err)
 		}
 		w.config.Records[0].DR = steer.DR{}
-		if zones, _ := Validate(t.Context(), w.config, w.options().Registry, false, slog.New(slog.DiscardHandler)); strings.Contains(zones[0].Words, "disasters") {
+		if zones, _ := Validate(t.Context(), w.config, w.options().Registry, slog.New(slog.DiscardHandler)); strings.Contains(zones[0].Words, "disasters") {
 			t.Errorf("got %+v", zones)
 		}
 	})

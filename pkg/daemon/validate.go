@@ -1,0 +1,186 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"sidestep/pkg/config"
+	"sidestep/pkg/provider"
+	"sidestep/pkg/reconcile"
+	"sidestep/pkg/record"
+	"sidestep/pkg/steer"
+)
+
+// ZoneValidity is what validate says of one zone.
+type ZoneValidity struct {
+	Zone       string   `json:"zone"`
+	Provider   string   `json:"provider"`
+	Pause      string   `json:"pause"`
+	Atomic     bool     `json:"atomic"`
+	Fenced     bool     `json:"fenced"`
+	Records    int      `json:"records"`
+	Words      string   `json:"words"`
+	Inspected  []string `json:"inspected"`  // what the API says of the credential and the zone
+	Configured int      `json:"configured"` // record sets of the config in this zone
+	Found      int      `json:"found"`      // those that the zone answers with
+	Notes      []string `json:"notes"`      // what a person should know of the zone, a line each, with what to do
+	Error      string   `json:"error"`      // what stands in the way
+
+	adapter provider.Adapter
+}
+
+// Validate makes the adapter of every zone, and asks no provider. An error means
+// that the config is wrong in a way that only an adapter can see.
+func Validate(_ context.Context, c *config.Config, registry provider.Registry, log *slog.Logger) ([]ZoneValidity, error) {
+	d := &Daemon{options: Options{Config: c, Registry: registry}, config: c, log: log}
+	zones, err := d.adapters()
+	if err != nil {
+		return nil, err
+	}
+	if err := checkHere(c, zones); err != nil {
+		return nil, err
+	}
+	out := []ZoneValidity{}
+	for _, z := range zones {
+		p := z.Adapter.Promises()
+		out = append(out, ZoneValidity{
+			Zone: string(z.Name), Provider: d.providerOf(z.Name), Pause: string(p.Pause),
+			Atomic: p.Atomic, Fenced: p.Fenced, Words: p.Words(provider.TraitsOf(d.providerOf(z.Name)).Rate) + exposed(c, z.Name, p),
+			Inspected: []string{}, Configured: len(specsIn(c, z.Name)), Notes: []string{}, adapter: z.Adapter,
+		})
+	}
+	return out, nil
+}
+
+// ValidateOnline is Validate, and asks the providers of all zones side by side
+// about the credential and the zone, and what is in it. Each answer has to come
+// within the adapter's deadline for a call.
+func ValidateOnline(ctx context.Context, c *config.Config, registry provider.Registry, progress Progress, log *slog.Logger) ([]ZoneValidity, error) {
+	zones, err := Validate(ctx, c, registry, log)
+	if err != nil {
+		return nil, err
+	}
+	var told sync.Mutex // so that progress is called by each after the other
+	answered := 0
+	progress("asking the providers: 0 of %d zones answered", len(zones))
+	var group sync.WaitGroup
+	for i := range zones {
+		group.Go(func() {
+			zones[i].ask(ctx, c)
+			told.Lock()
+			defer told.Unlock()
+			answered++
+			progress("asking the providers: %d of %d zones answered", answered, len(zones))
+		})
+	}
+	group.Wait()
+	return zones, nil
+}
+
+// checkHere asks the adapters what can be seen without asking a provider.
+func checkHere(c *config.Config, zones []reconcile.Zone) error {
+	var errs []error
+	for i, z := range zones {
+		if checker, ok := z.Adapter.(provider.Checker); ok {
+			if err := checker.Check(); err != nil {
+				errs = append(errs, fmt.Errorf("%s: zone %s: %w", c.Zones[i].Position, z.Name, err))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// ask asks the provider of one zone.
+func (v *ZoneValidity) ask(ctx context.Context, c *config.Config) {
+	if inspector, ok := v.adapter.(provider.Inspector); ok {
+		limited, cancel := context.WithTimeout(ctx, v.adapter.Promises().Call)
+		lines, err := inspector.Inspect(limited)
+		cancel()
+		v.Inspected = append(v.Inspected, lines...)
+		if err != nil {
+			v.Error = err.Error()
+			return
+		}
+	}
+	snapshot, err := listWithin(ctx, v.adapter)
+	if err != nil {
+		v.Error = err.Error()
+		return
+	}
+	v.Records = snapshot.Records
+	for _, spec := range specsIn(c, record.Name(v.Zone)) {
+		v.look(c, spec, snapshot)
+	}
+	v.lookAround(c, snapshot)
+}
+
+func specsIn(c *config.Config, zone record.Name) []*steer.Spec {
+	var specs []*steer.Spec
+	for _, spec := range c.Records {
+		if spec.Key.Zone == zone {
+			specs = append(specs, spec)
+		}
+	}
+	return specs
+}
+
+func (v *ZoneValidity) note(format string, args ...any) {
+	v.Notes = append(v.Notes, fmt.Sprintf(format, args...))
+}
+
+// look says how a record set of the config stands in the zone.
+func (v *ZoneValidity) look(c *config.Config, spec *steer.Spec, snapshot *provider.Snapshot) {
+	key := spec.Key.Shown()
+	set := snapshot.Set(spec.Key)
+	live := set.Live()
+	if len(live) > 0 {
+		v.Found++
+	}
+	switch {
+	case len(set.Answers) == 0:
+		v.note("%s is not in the zone; it is created by the first plan that finds one of its answers up", key)
+	case len(live) == 0:
+		v.note("%s has no live value in the zone; see what a plan would do: sidestep plan", key)
+	}
+	for _, o := range snapshot.Owners {
+		if o.Name == spec.Key.Name {
+			v.note("%s is claimed by %s, so that nothing is written to it (guard owned); make that tool let go of it, or: sidestep approve %s", key, o.Owner, spec.Key.Name.Unrooted())
+		}
+	}
+	for _, cut := range snapshot.Delegations {
+		if cut != snapshot.Zone && spec.Key.Name.In(cut) {
+			v.note("%s lies below the delegation of %s, so that it cannot be steered here (guard delegation); steer it in that zone", key, cut)
+		}
+	}
+	for _, a := range set.Answers {
+		switch named := spec.Names(a.Value); {
+		case named && a.Held && !a.Live:
+			v.note("%s %s was paused by somebody else and is not resumed; if it should be: sidestep approve %s", key, a.Value, strings.TrimSuffix(a.Value, "."))
+		case !named && a.Live:
+			v.note("%s answers with %s, which the config does not name: it stays, and is not counted", key, a.Value)
+		}
+	}
+	if ttl := spec.TTL; ttl > 0 && ttl < v.adapter.Promises().MinTTL {
+		v.note("%s: %s: the provider keeps no TTL below %s, and the config says %s", c.Sources.Records[spec.Key], key, v.adapter.Promises().MinTTL, ttl)
+	}
+}
+
+// lookAround says what in the zone concerns sidestep beside its record sets.
+func (v *ZoneValidity) lookAround(c *config.Config, snapshot *provider.Snapshot) {
+	for _, s := range snapshot.Stamps {
+		if s.Released || s.Holder == "" || s.Holder == c.Node.Name {
+			continue
+		}
+		v.note("node %s wrote the zone at %s and has not released it; if it still runs, two nodes write one zone: stop one", s.Holder, s.At.UTC().Format(time.RFC3339))
+	}
+	if n := len(snapshot.Skipped); n > 0 {
+		v.note("not to be steered, and left alone: %d of the records, such as %s", n, snapshot.Skipped[0])
+	}
+	slices.Sort(v.Notes)
+}
