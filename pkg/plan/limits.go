@@ -176,12 +176,16 @@ func checkOwned(s *Set, l Limits, zone Zone) string {
 	return fmt.Sprintf("%s is claimed by %s; make that tool let go of it, or: sidestep approve %s", s.Key(), owner, s.Key().Name.Unrooted())
 }
 
-// checkForeign refuses a set that can have one value while somebody else's is
+// checkForeign refuses a set in whose place is something that has no values to
+// switch, a set that can have one value while somebody else's is
 // in it, a set beside another at a name where one of them is a CNAME, and a new
 // set beside variants of it: where they have weights or places of their own, one
 // without would answer for all of them, or is refused.
 func checkForeign(s *Set, _ Limits, zone Zone) string {
 	key := s.Key()
+	if what, fixed := zone.Fixed[key]; fixed {
+		return fmt.Sprintf("%s is %s, which has no values that could be switched; steer another name, or replace it by hand", key, what)
+	}
 	if key.Type.Single() && len(s.Foreign) > 0 {
 		return fmt.Sprintf("%s has the value %s, which the config does not name; name it or remove it", key, s.Foreign[0])
 	}

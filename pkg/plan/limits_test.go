@@ -95,6 +95,10 @@ func TestGuardForeign(t *testing.T) {
 	checkGuard(t, "foreign", diff(z, judge(s, "YY")), plan.Limits{}, z,
 		"foreign: www.example.com. CNAME has the value x.example.net., which the config does not name; name it or remove it")
 
+	z.Fixed = map[record.Key]string{s.Key: "an alias of lb.example.net."}
+	checkGuard(t, "fixed", diff(z, judge(s, "YY")), plan.Limits{}, z,
+		"foreign: www.example.com. CNAME is an alias of lb.example.net., which has no values that could be switched; steer another name, or replace it by hand")
+
 	beside := func(name string, set record.Set) string {
 		return "foreign: www.example.com. has the " + name + " value " + set.Live()[0] +
 			" as well, and a CNAME stands alone (RFC 1034 section 3.6.2); remove one of them"

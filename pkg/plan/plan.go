@@ -33,6 +33,7 @@ type Zone struct {
 	Sets        []record.Set           // sorted, see record.SortSets
 	Owners      map[record.Name]string // names that another tool claims, and that tool
 	Delegations []record.Name          // names below the apex that have name servers of their own
+	Fixed       map[record.Key]string  // sets that have no values to switch, and what they are
 }
 
 // Plan is the sorted list of changes that bring a zone to the wanted state.

@@ -184,10 +184,17 @@ type Snapshot struct {
 	Stamps      []Stamp      // usually none or one; all of them when somebody copied it
 	Owners      []Owner      // names that another tool's TXT registry claims
 	Delegations []record.Name
+	Fixed       []Fixed  // sets without values of their own, which no call can switch
 	Version     string   // what the provider calls the state of the zone (a serial), else empty
 	Records     int      // how many records the list had, of any type
 	Skipped     []string // records that could not be read, a line each; never one that the config could name silently
 	Native      any      // opaque to all but the adapter that listed it
+}
+
+// Fixed is a set that answers and has no values that could be switched.
+type Fixed struct {
+	Key  record.Key
+	What string // what it is, for people: "an alias of lb.example.net."
 }
 
 // Owner is a name that another tool's ownership record claims.

@@ -296,5 +296,11 @@ func zoneOf(s *provider.Snapshot) plan.Zone {
 	for _, o := range s.Owners {
 		zone.Owners[o.Name] = o.Owner
 	}
+	if len(s.Fixed) > 0 {
+		zone.Fixed = make(map[record.Key]string, len(s.Fixed))
+	}
+	for _, f := range s.Fixed {
+		zone.Fixed[f.Key] = f.What
+	}
 	return zone
 }
