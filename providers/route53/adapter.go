@@ -60,10 +60,13 @@ func (a *Adapter) Claim(ctx context.Context, seen *provider.Snapshot, next provi
 	if err := a.stamp(b, op, v, next); err != nil {
 		return err
 	}
-	err = a.send(ctx, op, b, gate)
+	if err = a.send(ctx, op, b, gate); err == nil {
+		return nil
+	}
+	err = a.whose(ctx, err, v, b)
 	var e *provider.Error
-	if errors.As(err, &e) && e.Code == codeBatch {
-		e.Class, e.Err = provider.FencedOut, fmt.Errorf("the stamp in the zone is not the listed one, another writer has it: %w", e.Err)
+	if errors.As(err, &e) && e.Class == provider.Conflict && e.Code == codeBatch {
+		e.Class = provider.FencedOut // nothing but the stamp was compared
 	}
 	return err
 }

@@ -98,12 +98,12 @@ func (a *Adapter) send(ctx context.Context, op string, b *batch, gate provider.G
 	if err := b.fits(op); err != nil {
 		return err
 	}
+	ctx, cancel := context.WithTimeout(ctx, callDeadline)
+	defer cancel()
 	id, err := a.zoneID(ctx)
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, callDeadline)
-	defer cancel()
 	input := &sdk.ChangeResourceRecordSetsInput{HostedZoneId: &id, ChangeBatch: &types.ChangeBatch{Changes: b.changes, Comment: aws.String(a.agent)}}
 	var out *sdk.ChangeResourceRecordSetsOutput
 	err = a.call(ctx, request{op: op, write: true, gate: gate}, func(o func(*sdk.Options)) (err error) {

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"regexp"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -143,7 +144,7 @@ func endpointOf(s provider.Settings) (*string, error) {
 var hostedZone = regexp.MustCompile(`^[A-Z0-9]{1,32}$`)
 
 func hostedZoneID(text string) (string, error) {
-	id := bareID(text)
+	id := strings.TrimPrefix(text, "/hostedzone/")
 	if id != "" && !hostedZone.MatchString(id) {
 		return "", fmt.Errorf("%q: expected an id like Z0123456789ABCDEFGHIJ", text)
 	}

@@ -120,6 +120,7 @@ func (b *builder) finish() *provider.Snapshot {
 	slices.Sort(b.snap.Delegations)
 	b.snap.Delegations = slices.Compact(b.snap.Delegations)
 	slices.Sort(b.snap.Skipped)
+	slices.SortFunc(b.snap.Fixed, func(x, y provider.Fixed) int { return x.Key.Compare(y.Key) })
 	b.snap.Stamps = stampsOf(b.view.stamps)
 	b.snap.Native = b.view
 	return b.snap
@@ -173,11 +174,11 @@ func (r *reading) set(t record.Type, variant string) *record.Set {
 }
 
 func (r *reading) live(s *rrset) {
+	t := record.Type(s.Type)
 	if why := fixed(s); why != "" {
-		r.fixed(s, why)
+		r.snap.Fixed = append(r.snap.Fixed, provider.Fixed{Key: record.Key{Zone: r.zone, Name: r.name, Type: t, Variant: variant(s)}, What: why})
 		return
 	}
-	t := record.Type(s.Type)
 	for _, v := range s.ResourceRecords {
 		value, err := record.ParseValue(t, aws.ToString(v.Value))
 		if err != nil {
@@ -187,11 +188,6 @@ func (r *reading) live(s *rrset) {
 		set := r.set(t, variant(s))
 		set.Answers = append(set.Answers, record.Answer{Value: value, TTL: seconds(s.TTL), Weight: weight(s), Live: true})
 	}
-}
-
-// fixed tells about a set that has no values of its own.
-func (r *reading) fixed(s *rrset, why string) {
-	r.snap.Skipped = append(r.snap.Skipped, fmt.Sprintf("%s: %s", line(s), why))
 }
 
 func (r *reading) paused(c parkedText) {
