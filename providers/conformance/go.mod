@@ -4,7 +4,15 @@ go 1.26.0
 
 require (
 	github.com/go-acme/tencentclouddnspod v1.3.24
+	github.com/libdns/cloudflare v0.2.2
+	github.com/libdns/gandi v1.1.0
+	github.com/libdns/hetzner v1.0.0
 	github.com/libdns/libdns v1.2.0-alpha.1
+	github.com/libdns/ovh v1.1.0
+	github.com/libdns/rfc2136 v1.0.1
+	github.com/libdns/route53 v1.6.2
+	github.com/libdns/tencentcloud v1.4.3
+	github.com/miekg/dns v1.1.73
 	github.com/tencentcloud/tencentcloud-sdk-go/tencentcloud/common v1.3.24
 	sidestep v0.0.0
 )
@@ -25,11 +33,13 @@ require (
 	github.com/aws/aws-sdk-go-v2/service/ssooidc v1.44.5 // indirect
 	github.com/aws/aws-sdk-go-v2/service/sts v1.52.0 // indirect
 	github.com/aws/smithy-go v1.28.9 // indirect
-	github.com/miekg/dns v1.1.73 // indirect
+	github.com/ovh/go-ovh v1.7.0 // indirect
 	golang.org/x/net v0.62.0 // indirect
+	golang.org/x/oauth2 v0.34.0 // indirect
 	golang.org/x/sys v0.50.0 // indirect
 	golang.org/x/text v0.44.0 // indirect
 	golang.org/x/time v0.16.0 // indirect
+	gopkg.in/ini.v1 v1.67.0 // indirect
 )
 
 replace sidestep => ../..

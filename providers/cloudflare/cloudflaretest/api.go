@@ -194,6 +194,9 @@ func (f *Fake) listZones(token *Token, query url.Values) (*envelope, *apiError) 
 		return nil, failed
 	}
 	list := []any{}
+	if query.Has("name") { // libdns's module asks with the final dot, and finds its zone
+		query.Set("name", strings.TrimSuffix(query.Get("name"), "."))
+	}
 	for _, z := range f.zones {
 		filters := map[string]string{"name": z.name, "status": z.status, "account.id": z.account.ID, "account.name": z.account.Name}
 		if token.ReadZones && matches(query, filters) {

@@ -220,6 +220,7 @@ type redirect struct {
 func (r redirect) RoundTrip(request *http.Request) (*http.Response, error) {
 	if request.URL.Host == r.from {
 		request = request.Clone(request.Context())
+		request.Host = r.from // which a signature may cover
 		request.URL.Scheme, request.URL.Host = "http", r.to
 	}
 	return r.next.RoundTrip(request)
