@@ -2,5 +2,6 @@
 // write. It is a module of its own, because only these tests may depend on what
 // the suites depend on: a later libdns than the main module's, and the vendors'
 // own SDKs. It also holds the released libdns modules to what an adapter would
-// have to rely on, and writes the outcome into providers/TRUST.md. It has no code that anything could import.
+// have to rely on, and writes the outcome into providers/TRUST.md. It has no
+// code that anything could import.
 package conformance
