@@ -172,7 +172,9 @@ var raise = map[string]func(*testing.T, *tencentcloudtest.Fake, *dnspod.Client) 
 		return create(c, func(r *dnspod.CreateRecordRequest) { r.Value = ptr("300.0.0.1") })
 	},
 	"InvalidParameter.RecordValueLengthInvalid": func(_ *testing.T, _ *tencentcloudtest.Fake, c *dnspod.Client) error {
-		return create(c, func(r *dnspod.CreateRecordRequest) { r.RecordType, r.Value = ptr("TXT"), ptr(strings.Repeat("a", 5000)) })
+		return create(c, func(r *dnspod.CreateRecordRequest) {
+			r.RecordType, r.Value = ptr("TXT"), ptr(strings.Repeat("a", 5000))
+		})
 	},
 	"InvalidParameter.RemarkLengthExceeded": func(_ *testing.T, _ *tencentcloudtest.Fake, c *dnspod.Client) error {
 		return create(c, func(r *dnspod.CreateRecordRequest) { r.Remark = ptr(strings.Repeat("字", 201)) })

@@ -15,7 +15,6 @@ func tencentSettings(f *tencentcloudtest.Fake) provider.Settings {
 		Secrets: map[string]provider.Secret{
 			"secret_id": provider.NewSecret(tencentcloudtest.SecretID), "secret_key": provider.NewSecret(tencentcloudtest.SecretKey),
 		},
-		Limiter: provider.NewLimiter(1e6, 1e6, 1),
 	}
 }
 

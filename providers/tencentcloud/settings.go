@@ -30,12 +30,6 @@ const (
 	// callDeadline bounds one call with everything in it.
 	callDeadline = 10 * time.Second
 
-	// The rate of one credential, where the caller brings no limiter. The vendor
-	// allows 20 changes of a status and 100 lists in a second.
-	perSecond = 10
-	burst     = 10
-	reserve   = 4
-
 	// defaultTTL is that of a record for which nobody says one: what each plan
 	// takes.
 	defaultTTL = 600 * time.Second
@@ -107,12 +101,8 @@ func build(s provider.Settings) (*Adapter, error) {
 			}
 		}
 	}
-	limiter := s.Limiter
-	if limiter == nil {
-		limiter = provider.NewLimiter(perSecond, burst, reserve)
-	}
 	client, err := httpapi.New(httpapi.Options{
-		Base: cmp.Or(s.Options["endpoint"], "https://"+chosen.host), Insecure: s.Insecure, Limiter: limiter, Agent: s.Client,
+		Base: cmp.Or(s.Options["endpoint"], "https://"+chosen.host), Insecure: s.Insecure, Limiter: s.Limiter, Agent: s.Client,
 	})
 	if err != nil {
 		return nil, provider.Failf(provider.Permanent, op, "", "endpoint: %w", err)

@@ -20,8 +20,7 @@ func settings(f *tencentcloudtest.Fake) provider.Settings {
 		Secrets: map[string]provider.Secret{
 			"secret_id": provider.NewSecret(tencentcloudtest.SecretID), "secret_key": provider.NewSecret(tencentcloudtest.SecretKey),
 		},
-		Limiter: provider.NewLimiter(1e6, 1e6, 1), // the suite has no time for the vendor's
-		Client:  "sidestep/test",
+		Client: "sidestep/test",
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"sidestep/pkg/provider"
@@ -305,5 +306,5 @@ func (i *info) live() bool { return i.Enabled != nil && *i.Enabled == 1 }
 func (w *work) same(now *info, listed *item) bool {
 	value, err := record.ParseValue(w.key.Type, now.Value)
 	was, listedErr := record.ParseValue(w.key.Type, listed.Value)
-	return err == nil && listedErr == nil && value == was && now.Name == listed.Name && now.Type == listed.Type && now.LineID == listed.LineID
+	return err == nil && listedErr == nil && value == was && strings.EqualFold(now.Name, listed.Name) && now.Type == listed.Type && now.LineID == listed.LineID
 }
