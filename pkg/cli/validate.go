@@ -131,6 +131,11 @@ func (a *app) printValidation(answer validation, online bool) {
 		fmt.Fprintf(a.io.Out, "warning: %s\n", w)
 	}
 	for _, z := range answer.Zones {
+		for _, w := range z.Warnings {
+			fmt.Fprintf(a.io.Out, "warning: %s\n", w)
+		}
+	}
+	for _, z := range answer.Zones {
 		fmt.Fprintf(a.io.Out, "zone %s: %s\n", z.Zone, z.Words)
 		if online {
 			a.printAsked(z)

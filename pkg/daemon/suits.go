@@ -32,20 +32,22 @@ func suits(c *config.Config, zone record.Name, promises provider.Promises) error
 	return nil
 }
 
-// exposed says whose addresses for disasters anybody can read in a zone, where
-// people may mean to hide them; empty for nobody's.
+// exposed says whose answers for disasters anybody can read in a zone, where
+// people may mean to hide them; empty for nobody's. Single-valued types are parked
+// as text whatever the provider's pause is.
 func exposed(c *config.Config, zone record.Name, promises provider.Promises) string {
-	if promises.Pause != provider.PauseParked {
-		return ""
-	}
+	parks := promises.Pause == provider.PauseParked
 	var names []string
 	for _, spec := range c.Records {
-		if spec.Key.Zone == zone && len(spec.DR.Answers) > 0 {
+		if spec.Key.Zone == zone && len(spec.DR.Answers) > 0 && (parks || spec.Key.Type.Single()) {
 			names = append(names, spec.Key.Name.Shown())
 		}
 	}
-	if len(names) == 0 {
+	switch {
+	case len(names) == 0:
 		return ""
+	case !parks:
+		return "; once they were used, the targets for disasters of " + strings.Join(names, ", ") + " can be read by anybody: an alias that is paused leaves a copy in a TXT record"
 	}
 	return "; once they were used, the addresses for disasters of " + strings.Join(names, ", ") + " are among those copies"
 }

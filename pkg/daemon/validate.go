@@ -26,6 +26,7 @@ type ZoneValidity struct {
 	Fenced     bool     `json:"fenced"`
 	Records    int      `json:"records"`
 	Words      string   `json:"words"`
+	Warnings   []string `json:"warnings"`   // what is probably not meant, a line each
 	Inspected  []string `json:"inspected"`  // what the API says of the credential and the zone
 	Configured int      `json:"configured"` // record sets of the config in this zone
 	Found      int      `json:"found"`      // those that the zone answers with
@@ -47,11 +48,17 @@ func Validate(_ context.Context, c *config.Config, registry provider.Registry, l
 		return nil, err
 	}
 	out := []ZoneValidity{}
-	for _, z := range zones {
-		p := z.Adapter.Promises()
+	crowds := crowded(c)
+	for i, z := range zones {
+		p, rate := z.Adapter.Promises(), provider.TraitsOf(d.providerOf(z.Name)).Rate
+		warnings := append([]string{}, lowTTLs(c, z.Name, p)...)
+		if text := crowds[i]; text != "" {
+			warnings = append(warnings, text)
+		}
 		out = append(out, ZoneValidity{
 			Zone: string(z.Name), Provider: d.providerOf(z.Name), Pause: string(p.Pause),
-			Atomic: p.Atomic, Fenced: p.Fenced, Words: p.Words(provider.TraitsOf(d.providerOf(z.Name)).Rate) + exposed(c, z.Name, p),
+			Atomic: p.Atomic, Fenced: p.Fenced, Words: p.Words(rate) + costs(z.Adapter, rate, c.Reconcile.Every) + exposed(c, z.Name, p),
+			Warnings:  warnings,
 			Inspected: []string{}, Configured: len(specsIn(c, z.Name)), Notes: []string{}, adapter: z.Adapter,
 		})
 	}
@@ -117,6 +124,11 @@ func (v *ZoneValidity) ask(ctx context.Context, c *config.Config) {
 	for _, spec := range specsIn(c, record.Name(v.Zone)) {
 		v.look(c, spec, snapshot)
 	}
+	for _, text := range lowTTLs(c, record.Name(v.Zone), v.adapter.Promises()) {
+		if !slices.Contains(v.Warnings, text) { // known only now
+			v.note("%s", text)
+		}
+	}
 	v.lookAround(c, snapshot)
 }
 
@@ -165,9 +177,6 @@ func (v *ZoneValidity) look(c *config.Config, spec *steer.Spec, snapshot *provid
 		case !named && a.Live:
 			v.note("%s answers with %s, which the config does not name: it stays, and is not counted", key, a.Value)
 		}
-	}
-	if ttl := spec.TTL; ttl > 0 && ttl < v.adapter.Promises().MinTTL {
-		v.note("%s: %s: the provider keeps no TTL below %s, and the config says %s", c.Sources.Records[spec.Key], key, v.adapter.Promises().MinTTL, ttl)
 	}
 }
 
