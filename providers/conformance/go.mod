@@ -3,6 +3,7 @@ module sidestep/providers/conformance
 go 1.26.0
 
 require (
+	github.com/cloudflare/cloudflare-go/v6 v6.10.0
 	github.com/go-acme/tencentclouddnspod v1.3.24
 	github.com/libdns/cloudflare v0.2.2
 	github.com/libdns/gandi v1.1.0
@@ -34,6 +35,10 @@ require (
 	github.com/aws/aws-sdk-go-v2/service/sts v1.52.0 // indirect
 	github.com/aws/smithy-go v1.28.9 // indirect
 	github.com/ovh/go-ovh v1.7.0 // indirect
+	github.com/tidwall/gjson v1.14.4 // indirect
+	github.com/tidwall/match v1.1.1 // indirect
+	github.com/tidwall/pretty v1.2.1 // indirect
+	github.com/tidwall/sjson v1.2.5 // indirect
 	golang.org/x/net v0.62.0 // indirect
 	golang.org/x/oauth2 v0.34.0 // indirect
 	golang.org/x/sys v0.50.0 // indirect
