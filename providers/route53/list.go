@@ -128,7 +128,7 @@ func begins(in *sdk.ListResourceRecordSetsInput) string {
 
 func (a *Adapter) page(ctx context.Context, op string, input *sdk.ListResourceRecordSetsInput) (*sdk.ListResourceRecordSetsOutput, error) {
 	var out *sdk.ListResourceRecordSetsOutput
-	err := a.call(ctx, request{op: op}, func(o func(*sdk.Options)) (err error) {
+	err := a.call(ctx, request{op: op, page: true}, func(o func(*sdk.Options)) (err error) {
 		out, err = a.client.ListResourceRecordSets(ctx, input, o)
 		return err
 	})

@@ -20,6 +20,7 @@ import (
 type request struct {
 	op    string
 	write bool
+	page  bool // of record sets: read by our own reader
 	gate  provider.Gate
 }
 
@@ -78,6 +79,9 @@ func (a *Adapter) call(ctx context.Context, r request, do func(func(*sdk.Options
 	err := do(func(o *sdk.Options) {
 		o.HTTPClient = x
 		o.Retryer = aws.NopRetryer{}
+		if r.page {
+			o.APIOptions = append(o.APIOptions, fastList(x))
+		}
 	})
 	switch {
 	case x.stopped != nil:
