@@ -305,7 +305,7 @@ func TestNewestCopyCounts(t *testing.T) {
 	a, _ := setup(t, habits{}, Known{}, copyOf("60", " at=20"), copyOf("300", " at=10"), copyOf("900", ""), rr("www.example.com.", "A", two))
 	s := listed(t, a)
 	got, _ := s.Set(www).Find(one)
-	if want := (record.Answer{Value: one, TTL: time.Minute, Weight: 1, Paused: true}); got != want {
+	if want := (record.Answer{Value: one, TTL: time.Minute, OwnTTL: true, Weight: 1, Paused: true}); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 	add := provider.Call{Key: www, Seen: s, Add: []record.Change{{Action: record.Resume, Key: www, Value: one}}}

@@ -181,12 +181,13 @@ func (b *builder) finish() *provider.Snapshot {
 	return b.snap
 }
 
-// set is a set of live records and of copies, each value once.
+// set is a set of live records and of copies, each value once. No wish for
+// another TTL is taken: it could be met only by deleting the record.
 func (b *builder) set(key record.Key, members []member) record.Set {
 	set := record.Set{Key: key, Answers: make([]record.Answer, 0, len(members)+len(b.view.copies[key]))}
 	for _, m := range members {
 		if !slices.ContainsFunc(set.Answers, func(a record.Answer) bool { return a.Value == m.value }) {
-			set.Answers = append(set.Answers, record.Answer{Value: m.value, TTL: m.ttl, Weight: 1, Live: true})
+			set.Answers = append(set.Answers, record.Answer{Value: m.value, TTL: m.ttl, OwnTTL: true, Weight: 1, Live: true})
 		}
 	}
 	for _, p := range b.view.copies[key] {
@@ -203,5 +204,5 @@ func (b *builder) pausedIn(set record.Set, value string) []record.Answer {
 		return set.Answers
 	}
 	p, _ := b.view.newest(set.Key, value)
-	return append(set.Answers, record.Answer{Value: value, TTL: p.TTL, Weight: 1, Paused: true})
+	return append(set.Answers, record.Answer{Value: value, TTL: p.TTL, OwnTTL: true, Weight: 1, Paused: true})
 }

@@ -105,20 +105,20 @@ func TestStatusModifiesWhatIsThereNow(t *testing.T) {
 func TestAppendMatchesInFull(t *testing.T) {
 	s := newStory(t, memory.Options{Class: memory.Append}, a, b)
 	s.sends("one", s.call("one", record.Pause, a, b), "done")
-	s.answer(a, record.Answer{TTL: minute, Live: true, Paused: true})
+	s.answer(a, record.Answer{TTL: minute, OwnTTL: true, Live: true, Paused: true})
 	call := s.call("one", record.Pause, a, b)
 	s.hand(memory.Retime("www.example.com.", "A", a, time.Hour))
 	s.sends("one", call, "done")
 	s.live(a, b)
-	s.answer(a, record.Answer{TTL: time.Hour, Live: true, Paused: true})
+	s.answer(a, record.Answer{TTL: time.Hour, OwnTTL: true, Live: true, Paused: true})
 	// The copy says something else than the live record by now: a new one first.
 	s.sends("one", s.call("one", record.Pause, a, b), "done")
 	s.live(a, b)
 	s.sends("one", s.call("one", record.Pause, a, b), "done")
 	s.live(b)
-	s.answer(a, record.Answer{TTL: time.Hour, Paused: true})
+	s.answer(a, record.Answer{TTL: time.Hour, OwnTTL: true, Paused: true})
 	s.sends("one", s.call("one", record.Resume, a), "done")
-	s.answer(a, record.Answer{TTL: time.Hour, Live: true, Paused: true})
+	s.answer(a, record.Answer{TTL: time.Hour, OwnTTL: true, Live: true, Paused: true})
 	s.checks("")
 }
 

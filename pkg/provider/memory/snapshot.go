@@ -52,7 +52,7 @@ func (z *Zone) readText(r Record, out *provider.Snapshot, sets map[record.Key]*r
 			return
 		}
 		key := record.Key{Zone: z.name, Name: owner, Type: parkedCopy.Type, Variant: r.Variant}
-		merge(sets, key, record.Answer{Value: parkedCopy.Value, TTL: parkedCopy.TTL, Weight: 1, Paused: true})
+		merge(sets, key, record.Answer{Value: parkedCopy.Value, TTL: parkedCopy.TTL, Weight: 1, Paused: true, OwnTTL: z.options.Class == Append})
 		return
 	}
 	out.Owners = append(out.Owners, provider.ParseOwners(r.name, r.Value)...)
@@ -69,6 +69,7 @@ func (z *Zone) readAnswer(r Record, sets map[record.Key]*record.Set) {
 	if z.options.Class != Status {
 		a.Weight = 1
 	}
+	a.OwnTTL = z.options.Class == Append // nothing is changed in place there
 	merge(sets, key, a)
 }
 

@@ -136,3 +136,30 @@ func TestScript(t *testing.T) {
 		t.Errorf("expected 1 fault left and no request, got %d and %d", n, len(s.Requests()))
 	}
 }
+
+// A redirect leads one host to the server, under its own name, and ends with the
+// test.
+func TestRedirect(t *testing.T) {
+	s, count := start(t)
+	before := http.DefaultTransport
+	t.Run("while", func(t *testing.T) {
+		s.Redirect(t, "api.example.net")
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://api.example.net/x", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		reply, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := reply.Body.Close(); err != nil {
+			t.Error(err)
+		}
+		if count.Load() != 1 || reply.StatusCode != http.StatusCreated || s.Requests()[0].Path != "/x" {
+			t.Errorf("got status %d after %d requests", reply.StatusCode, count.Load())
+		}
+	})
+	if http.DefaultTransport != before {
+		t.Error("the redirect did not end with its test")
+	}
+}
