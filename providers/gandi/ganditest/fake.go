@@ -36,6 +36,8 @@ type Fake struct {
 	zone string
 	mu   sync.Mutex
 	sets map[string]set
+
+	history []string
 }
 
 // set is a record set as the API has it. The name is relative, "@" at the apex.
@@ -66,6 +68,37 @@ func Start(t providertest.TB, zone string) *Fake {
 	f.Server.Redirect(t, "api.gandi.net")
 	t.Cleanup(f.Server.Close)
 	return f
+}
+
+// Keys are the zone's keys in a config, a line each. The module knows no other
+// address than the vendor's: only a sidestep in this process reaches the fake.
+func (f *Fake) Keys() string { return fmt.Sprintf("provider: gandi\napi_token: %s\n", Token) }
+
+// History lists every change that came through the API, in order.
+func (f *Fake) History() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.history)
+}
+
+func (f *Fake) note(line string) {
+	f.history = append(f.history, fmt.Sprintf("%d %s", len(f.history)+1, line))
+}
+
+// Attributes lists every set with all of it, sorted.
+func (f *Fake) Attributes() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var lines []string
+	for _, s := range f.sets {
+		lines = append(lines, s.attributes())
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+func (s set) attributes() string {
+	return fmt.Sprintf("%s %s %q ttl=%d", s.Name, s.Type, slices.Sorted(slices.Values(s.Values)), s.TTL)
 }
 
 func (f *Fake) authorised(next http.Handler) http.Handler {
@@ -124,6 +157,7 @@ func (f *Fake) put(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	in.Values = values
+	f.note("replace " + in.attributes())
 	f.sets[id(in.Name, in.Type)] = in
 	answer(w, http.StatusCreated, map[string]string{"message": "DNS Record Created"})
 }
@@ -160,10 +194,12 @@ func checked(in set) (values []string, wrong string) {
 
 func (f *Fake) remove(w http.ResponseWriter, r *http.Request) {
 	key := id(r.PathValue("name"), r.PathValue("type"))
-	if _, found := f.sets[key]; !found {
+	gone, found := f.sets[key]
+	if !found {
 		refuse(w, http.StatusNotFound, "dns-record", "Can't find the DNS record")
 		return
 	}
+	f.note("delete " + gone.attributes())
 	delete(f.sets, key)
 	w.WriteHeader(http.StatusNoContent)
 }

@@ -39,6 +39,7 @@ type Fake struct {
 	mu      sync.Mutex
 	records []row
 	next    int
+	history []string
 }
 
 // row is a record as the API has it. The name is relative, "@" at the apex.
@@ -67,6 +68,38 @@ func Start(t providertest.TB, zone string) *Fake {
 	f.Server.Redirect(t, "dns.hetzner.com")
 	t.Cleanup(f.Server.Close)
 	return f
+}
+
+// Keys are the zone's keys in a config, a line each. The module knows no other
+// address than the vendor's: only a sidestep in this process reaches the fake.
+func (f *Fake) Keys() string { return fmt.Sprintf("provider: hetzner\napi_token: %s\n", Token) }
+
+// History lists every change that came through the API, in order.
+func (f *Fake) History() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.history)
+}
+
+func (f *Fake) note(line string) {
+	f.history = append(f.history, fmt.Sprintf("%d %s", len(f.history)+1, line))
+}
+
+// Attributes lists every record with all but its id, sorted.
+func (f *Fake) Attributes() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var lines []string
+	for _, r := range f.records {
+		lines = append(lines, r.attributes())
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+// attributes is the record without its ids.
+func (r row) attributes() string {
+	return fmt.Sprintf("%s %s %s ttl=%d", r.Name, r.Type, r.Value, r.TTL)
 }
 
 func (f *Fake) authorised(next http.Handler) http.Handler {
@@ -106,7 +139,9 @@ func (f *Fake) create(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusUnprocessableEntity, "record already exists")
 		return
 	}
-	answer(w, http.StatusOK, map[string]any{"record": f.insert(in)})
+	made := f.insert(in)
+	f.note("create " + made.attributes())
+	answer(w, http.StatusOK, map[string]any{"record": made})
 }
 
 func (f *Fake) update(w http.ResponseWriter, r *http.Request) {
@@ -120,7 +155,9 @@ func (f *Fake) update(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	in.ID = f.records[i].ID
+	f.records = slices.Clone(f.records)
 	f.records[i] = in
+	f.note("update " + in.attributes())
 	answer(w, http.StatusOK, map[string]any{"record": in})
 }
 
@@ -130,6 +167,7 @@ func (f *Fake) remove(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusNotFound, "record not found")
 		return
 	}
+	f.note("delete " + f.records[i].attributes())
 	f.records = slices.Delete(f.records, i, i+1)
 	answer(w, http.StatusOK, map[string]any{})
 }

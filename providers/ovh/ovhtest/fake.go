@@ -1,9 +1,11 @@
 package ovhtest
 
 import (
+	"cmp"
 	"crypto/sha1" //nolint:gosec // the vendor's signature
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -32,6 +34,7 @@ type Fake struct {
 	records   []row
 	published []row
 	next      int64
+	history   []string
 }
 
 // row is a record as the API has it. The name is relative, empty at the apex.
@@ -64,6 +67,39 @@ func Start(t providertest.TB, zone string) *Fake {
 // Endpoint is where the fake is, as the config has it.
 func (f *Fake) Endpoint() string { return f.Server.URL + "/1.0" }
 
+// Keys are the zone's keys in a config, a line each.
+func (f *Fake) Keys() string {
+	return fmt.Sprintf("provider: ovh\nendpoint: %s\napplication_key: %s\napplication_secret: %s\nconsumer_key: %s\n", f.Endpoint(), ApplicationKey, ApplicationSecret, ConsumerKey)
+}
+
+// History lists every change that came through the API, in order.
+func (f *Fake) History() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.history)
+}
+
+// Attributes lists every record with all but its id, sorted.
+func (f *Fake) Attributes() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var lines []string
+	for _, r := range f.records {
+		lines = append(lines, r.attributes())
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+func (f *Fake) note(line string) {
+	f.history = append(f.history, fmt.Sprintf("%d %s", len(f.history)+1, line))
+}
+
+// attributes is the record without its id.
+func (r row) attributes() string {
+	return fmt.Sprintf("%s %s %s ttl=%d", cmp.Or(r.Name, "@"), r.Type, r.Target, r.TTL)
+}
+
 func (f *Fake) authorised(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/1.0/auth/time" {
@@ -94,7 +130,7 @@ func (f *Fake) authorised(next http.Handler) http.Handler {
 // signature is what the vendor's documentation has a request signed with.
 func (f *Fake) signature(r *http.Request, body string) string {
 	text := strings.Join([]string{
-		ApplicationSecret, ConsumerKey, r.Method, f.Server.URL + r.URL.RequestURI(), body, r.Header.Get("X-Ovh-Timestamp"),
+		ApplicationSecret, ConsumerKey, r.Method, "http://" + r.Host + r.URL.RequestURI(), body, r.Header.Get("X-Ovh-Timestamp"),
 	}, "+")
 	sum := sha1.Sum([]byte(text)) //nolint:gosec // the vendor's signature
 	return "$1$" + hex.EncodeToString(sum[:])
@@ -141,7 +177,9 @@ func (f *Fake) create(w http.ResponseWriter, r *http.Request) {
 		if in.Type == "TXT" && !strings.HasPrefix(in.Target, `"`) {
 			in.Target = `"` + in.Target + `"`
 		}
-		answer(w, f.insert(in))
+		made := f.insert(in)
+		f.note("create " + made.attributes())
+		answer(w, made)
 	}
 }
 
@@ -151,12 +189,14 @@ func (f *Fake) remove(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusNotFound, "The requested object (id) does not exist")
 		return
 	}
+	f.note("delete " + f.records[i].attributes())
 	f.records = slices.Delete(slices.Clone(f.records), i, i+1)
 	answer(w, nil)
 }
 
 func (f *Fake) refresh(w http.ResponseWriter, _ *http.Request) {
 	f.publish()
+	f.note("refresh")
 	answer(w, nil)
 }
 
