@@ -68,6 +68,8 @@ func (b *builder) zone(it *item) {
 		b.account(it, &zone.Settings, "access_key_id secret_access_key session_token", "profile region role_arn hosted_zone_id endpoint")
 	case "hetzner", "gandi":
 		b.account(it, &zone.Settings, "api_token", "")
+	case "powerdns":
+		b.account(it, &zone.Settings, "api_key", "server_id endpoint")
 	case "ovh":
 		b.account(it, &zone.Settings, "application_key application_secret consumer_key", "endpoint")
 	}
