@@ -167,6 +167,7 @@ var usual = map[string]map[string][]string{
 	"powerdns":     {"api_key": {"PDNS_API_KEY", "POWERDNS_API_KEY"}},
 	"hetzner":      {"api_token": {"HETZNER_API_TOKEN", "HETZNER_TOKEN"}},
 	"gandi":        {"api_token": {"GANDI_API_TOKEN", "GANDI_PERSONAL_ACCESS_TOKEN"}},
+	"ovh":          {"application_key": {"OVH_APPLICATION_KEY"}, "application_secret": {"OVH_APPLICATION_SECRET"}, "consumer_key": {"OVH_CONSUMER_KEY"}},
 }
 
 // zoneFromFlags makes the config that the flags say, of one zone.
