@@ -109,8 +109,9 @@ type Backoff struct {
 	Attempts  int // at most this many in all, at least one
 }
 
-// Retry calls a read again while its error is Retryable. It is not for writes,
-// whose outcome only a list can tell.
+// Retry calls a read again while its error is Retryable, and does not wait for a
+// try that ctx leaves no time for. It is not for writes, whose outcome only a list
+// can tell.
 func (b Backoff) Retry(ctx context.Context, read func(context.Context) error) error {
 	wait := b.Base
 	for attempt := 1; ; attempt++ {
@@ -119,6 +120,9 @@ func (b Backoff) Retry(ctx context.Context, read func(context.Context) error) er
 			return err
 		}
 		pause := max(b.Jitter(wait), retryAfter(err))
+		if deadline, ends := ctx.Deadline(); ends && time.Until(deadline) <= pause {
+			return err
+		}
 		if sleepErr := Sleep(ctx, pause); sleepErr != nil {
 			return err
 		}

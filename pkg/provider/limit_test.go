@@ -202,8 +202,8 @@ func TestCase68RetryObeysTheProvider(t *testing.T) {
 
 func TestRetryEndsWithContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, cancel)
 		start := time.Now()
 		want := &Error{Class: Retryable, Op: "list", After: time.Hour}
 		err := Backoff{Base: time.Second, Max: time.Second, Attempts: 2}.Retry(ctx, func(context.Context) error { return want })
@@ -212,6 +212,20 @@ func TestRetryEndsWithContext(t *testing.T) {
 		}
 		if waited := time.Since(start); waited != time.Second {
 			t.Errorf("came back after %v, the context ended after 1s", waited)
+		}
+	})
+}
+
+// What will not be tried any more is not waited for.
+func TestRetryDoesNotWaitInVain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		start := time.Now()
+		want := &Error{Class: Retryable, Op: "list", After: 5 * time.Minute}
+		err := Backoff{Base: time.Second, Max: time.Second, Attempts: 3}.Retry(ctx, func(context.Context) error { return want })
+		if waited := time.Since(start); !errors.Is(err, want) || waited != 0 {
+			t.Errorf("came back after %v with %v", waited, err)
 		}
 	})
 }
