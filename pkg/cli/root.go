@@ -13,6 +13,7 @@ import (
 )
 
 func (a *app) root() *cobra.Command {
+	var version bool
 	root := &cobra.Command{
 		Use:   "sidestep COMMAND",
 		Short: "Step aside of what is dead, in the zone your name is served from",
@@ -46,9 +47,14 @@ Exit codes: 0 the zone is as wanted, 1 other failure, 2 usage or config,
 network error, 6 frozen, 10 changes are pending (plan --exit-code).`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Version:       a.version,
 		Args:          unknownCommand,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if version {
+				fmt.Fprintln(a.io.Out, a.versionLine())
+				return nil
+			}
+			return cmd.Help()
+		},
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			if err := config.BindFlags(cmd.Flags(), a.environment); err != nil {
 				return &usageError{err}
@@ -65,9 +71,8 @@ network error, 6 frozen, 10 changes are pending (plan --exit-code).`,
 	_ = root.MarkPersistentFlagFilename("config", "yaml", "yml") // the flag is there
 	a.log.bind(root)
 	root.PersistentFlags().BoolP("help", "h", false, "show this manual")
-	root.Flags().BoolP("version", "v", false, "print the version")
-	root.SetUsageTemplate(usageTemplate)
-	root.SetVersionTemplate(a.versionLine() + "\n")
+	root.Flags().BoolVarP(&version, "version", "v", false, "print the version")
+	root.SetUsageFunc(usage)
 	root.SetFlagErrorFunc(wrongFlag)
 	root.SetHelpCommand(a.helpCommand())
 	root.AddCommand(
@@ -80,36 +85,6 @@ network error, 6 frozen, 10 changes are pending (plan --exit-code).`,
 	)
 	return root
 }
-
-// usageTemplate is the part of a help text that follows the description.
-const usageTemplate = `Usage:
-  {{.UseLine}}
-{{- if .HasAvailableSubCommands}}
-
-Commands:
-{{- range .Commands}}{{if or .IsAvailableCommand (eq .Name "help")}}
-  {{rpad .Name .NamePadding}}  {{.Short}}{{end}}{{end}}
-{{- end}}
-{{- if .HasAvailableLocalFlags}}
-
-Flags:
-{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}
-{{- end}}
-{{- if .HasAvailableInheritedFlags}}
-
-Flags of every command:
-{{.InheritedFlags.FlagUsages | trimTrailingWhitespaces}}
-{{- end}}
-{{- if .HasExample}}
-
-Examples:
-{{.Example}}
-{{- end}}
-{{- if .HasAvailableSubCommands}}
-
-More: {{.Root.Name}} help{{with slice .CommandPath (len .Root.Name)}}{{.}}{{end}} COMMAND
-{{- end}}
-`
 
 // misused is a usage error that names the command and its help.
 func misused(cmd *cobra.Command, format string, args ...any) error {
