@@ -184,12 +184,14 @@ func (l *log) readNode(n *yaml.Node, it *item, depth int) *item {
 		it.items = make([]*item, 0, len(n.Content))
 		for i, c := range n.Content {
 			it.items = append(it.items, l.readNode(c, &item{parent: it, index: i}, depth+1))
+			n.Content[i] = nil // so that a large config is never in memory twice
 		}
 	case yaml.MappingNode:
 		it.shape = mapping
 		it.byName = make(map[string]*item, len(n.Content)/2)
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			l.readEntry(n.Content[i], n.Content[i+1], it, depth+1)
+			n.Content[i], n.Content[i+1] = nil, nil
 		}
 	}
 	return it
