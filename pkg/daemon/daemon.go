@@ -74,6 +74,7 @@ type Daemon struct {
 	saving    time.Duration          // how long the last save took
 	unsaved   error                  // why it failed
 	tuned     int                    // the most targets that the Go runtime was fitted to
+	unheard   map[record.Name]bool   // zones from which no word came since the start; nil when all have told
 	news      bool                   // something changed that was not saved yet
 }
 

@@ -68,7 +68,8 @@ func (d *Daemon) putInForce(next *config.Config) {
 	jobs := d.jobs()
 	d.schedule.Set(jobs)
 	if d.options.Alone {
-		d.tune(jobs)
+		useProcessors(jobs)
+		d.useMemory(len(jobs))
 	}
 	d.canary.set(next.Canary)
 }

@@ -10,6 +10,7 @@ import (
 	"sidestep/pkg/control"
 	"sidestep/pkg/engine"
 	"sidestep/pkg/provider"
+	"sidestep/pkg/record"
 )
 
 // parts are what runs side by side as long as the daemon does. The first that
@@ -72,7 +73,11 @@ func (d *Daemon) Run(ctx context.Context) error {
 	}
 	targets := len(d.engine.Targets())
 	if d.options.Alone {
-		d.tune(d.jobs())
+		useProcessors(d.jobs())
+		d.unheard = map[record.Name]bool{}
+		for _, z := range d.config.Zones {
+			d.unheard[z.Name] = true
+		}
 	}
 	endLoop := d.startLoop() // which outlives everybody who talks to it
 	defer endLoop()

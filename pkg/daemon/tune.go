@@ -6,13 +6,18 @@ import (
 	"runtime"
 	"runtime/debug"
 
+	"sidestep/pkg/record"
 	"sidestep/pkg/schedule"
 )
 
 const (
-	// leastGrowth is by how many percent the heap may grow before the garbage
-	// is collected while everything is built, and at least later on. Of 10,000
-	// targets some 10 MiB are kept and little is thrown away.
+	// startGrowth is by how many percent the heap may grow before the garbage is
+	// collected, while everything is built and listed for the first time: the
+	// peak of a daemon that has much to read.
+	startGrowth = 10
+
+	// leastGrowth and mostGrowth bound the same later on. Of 10,000 targets some
+	// 10 MiB are kept and little is thrown away.
 	leastGrowth = 25
 	mostGrowth  = 400
 
@@ -31,26 +36,44 @@ const (
 // last word (GOGC).
 func SaveMemory() {
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(leastGrowth)
+		debug.SetGCPercent(startGrowth)
 	}
 }
 
-// tune fits the Go runtime of a process that is the daemon's alone to what it
-// has to do, once everything is built, and again after a reload. What is kept is
-// measured by collecting the garbage, which the loop has to wait for, so only
-// when there are more targets than ever before. The environment has the last
-// word (GOGC, GOMAXPROCS).
-func (d *Daemon) tune(jobs []schedule.Job) {
+// useProcessors fits the processors of a process that is the daemon's alone to
+// what it has to do, once that is known and after a reload. The environment has
+// the last word (GOMAXPROCS).
+func useProcessors(jobs []schedule.Job) {
 	if os.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(processors(jobs, runtime.NumCPU()))
 	}
-	if len(jobs) > d.tuned && os.Getenv("GOGC") == "" {
+}
+
+// useMemory fits the garbage collection likewise, once all that stays is there,
+// and again after a reload. What is kept is measured by collecting the garbage,
+// which the loop has to wait for, so only when there are more targets than ever
+// before.
+func (d *Daemon) useMemory(targets int) {
+	if targets > d.tuned && os.Getenv("GOGC") == "" {
 		var stats runtime.MemStats
 		runtime.GC()
 		runtime.ReadMemStats(&stats)
 		debug.SetGCPercent(growth(stats.HeapAlloc))
 	}
-	d.tuned = max(d.tuned, len(jobs))
+	d.tuned = max(d.tuned, targets)
+}
+
+// heard belongs to the loop. With the first word from the last zone everything
+// is built and listed.
+func (d *Daemon) heard(zone record.Name) {
+	if d.unheard == nil {
+		return
+	}
+	delete(d.unheard, zone)
+	if len(d.unheard) == 0 {
+		d.unheard = nil
+		d.useMemory(len(d.engine.Targets()))
+	}
 }
 
 // growth is by how many percent a heap may grow of which so many bytes are kept.

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"sidestep/pkg/check"
+	"sidestep/pkg/engine"
+	"sidestep/pkg/record"
 	"sidestep/pkg/schedule"
 )
 
@@ -60,7 +62,6 @@ func TestWorkersLeaveFilesForTheRest(t *testing.T) {
 func TestTuneCollectsWhenTargetsAreMore(t *testing.T) {
 	t.Setenv("GOGC", "")
 	defer debug.SetGCPercent(debug.SetGCPercent(100))
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	collected := func() int {
 		var stats runtime.MemStats
 		runtime.ReadMemStats(&stats)
@@ -68,13 +69,33 @@ func TestTuneCollectsWhenTargetsAreMore(t *testing.T) {
 	}
 	d := &Daemon{}
 	for _, c := range []struct{ jobs, want int }{{10, 1}, {10, 0}, {3, 0}, {10, 0}, {11, 1}} {
-		jobs, before := make([]schedule.Job, c.jobs), collected()
-		for i := range jobs {
-			jobs[i].Spec = &check.Spec{Interval: time.Second}
-		}
-		d.tune(jobs)
+		before := collected()
+		d.useMemory(c.jobs)
 		if got := collected() - before; got != c.want {
 			t.Errorf("%d targets: collected %d times, want %d", c.jobs, got, c.want)
 		}
+	}
+}
+
+// The garbage is collected often until the last zone has told its first word.
+func TestMemoryIsFittedWithTheLastZone(t *testing.T) {
+	t.Setenv("GOGC", "")
+	defer debug.SetGCPercent(debug.SetGCPercent(startGrowth))
+	d := &Daemon{engine: engine.New(engine.Config{}, engine.Now{}), unheard: map[record.Name]bool{"a.example.": true, "b.example.": true}}
+	d.tuned = -1
+	percent := func() int {
+		now := debug.SetGCPercent(startGrowth)
+		debug.SetGCPercent(now)
+		return now
+	}
+	for _, zone := range []record.Name{"a.example.", "a.example."} {
+		d.heard(zone)
+		if got := percent(); got != startGrowth {
+			t.Fatalf("after %s: %d percent, want %d", zone, got, startGrowth)
+		}
+	}
+	d.heard("b.example.")
+	if got := percent(); got == startGrowth {
+		t.Error("after the last zone: not fitted")
 	}
 }
