@@ -74,6 +74,7 @@ type world struct {
 	extra    string // further top-level keys
 	// What sidestep is run by, with its arguments; nothing by default.
 	inside []string
+	env    []string // beside that of the test
 }
 
 const zoneText = `$ORIGIN example.com.
@@ -166,7 +167,9 @@ records:
 
 func (w *world) command(path string, args ...string) *exec.Cmd {
 	all := append(append(slices.Clone(w.inside), path), args...)
-	return exec.Command(all[0], all[1:]...)
+	cmd := exec.Command(all[0], all[1:]...)
+	cmd.Env = append(os.Environ(), w.env...)
+	return cmd
 }
 
 // process is a running sidestep.
