@@ -32,6 +32,11 @@
 // same message, never sends an update twice, and touches no name beside the
 // record set, its parked copies and the stamp.
 //
+// It is no provider.Follower: the server chooses the serial that an update leads
+// to and its answer does not tell it, and without the serial the next update could
+// not see a TTL that was changed by hand. Each write is followed by a transfer; one
+// switch is one write, so that it costs no more than elsewhere.
+//
 // The four interfaces of libdns are implemented too, for other programs; they
 // obey libdns's contract, in which there is neither stamp nor pause, and
 // sidestep's own writes never go through them.
