@@ -92,6 +92,9 @@ type tolerant interface{ decodeSlowly(body []byte) error }
 // decode reads the body of an answer into out. Where a value is of another type
 // than it should be, a tolerant reply leaves out what that spoils.
 func decode(body []byte, out reply) error {
+	if list, isList := out.(*listReply); isList && scanPage(body, list) {
+		return nil
+	}
 	err := json.Unmarshal(body, &struct{ Response any }{out})
 	if slow, ok := out.(tolerant); ok {
 		if _, mistyped := errors.AsType[*json.UnmarshalTypeError](err); mistyped {

@@ -29,7 +29,6 @@ type item struct {
 	Weight  *uint32 `json:"Weight"`
 	Remark  string  `json:"Remark"`
 	Monitor string  `json:"MonitorStatus"`
-	Updated string  `json:"UpdatedOn"`
 	Default bool    `json:"DefaultNS"`
 }
 

@@ -257,6 +257,23 @@ func BenchmarkList(b *testing.B) {
 	}
 }
 
+// sameAsTheLibrary: what the scanner reads is what the standard library reads.
+func sameAsTheLibrary(t *testing.T, body []byte) {
+	t.Helper()
+	var fast, slow listReply
+	if !scanPage(body, &fast) {
+		return
+	}
+	if err := json.Unmarshal(body, &struct{ Response *listReply }{&slow}); err != nil {
+		t.Fatalf("the library refuses %q: %v", body, err)
+	}
+	got, _ := json.Marshal(fast)
+	want, _ := json.Marshal(slow)
+	if len(fast.Records) > 0 && string(got) != string(want) {
+		t.Errorf("read %s, the library %s", got, want)
+	}
+}
+
 // FuzzDecode: no answer of a network makes the adapter panic, or gives a snapshot
 // that has no order.
 func FuzzDecode(f *testing.F) {
@@ -276,6 +293,7 @@ func FuzzDecode(f *testing.F) {
 			if !isList {
 				continue
 			}
+			sameAsTheLibrary(t, body)
 			b := newBuilder(a)
 			b.add(page)
 			s, err := b.finish(len(page.Records))
