@@ -219,7 +219,7 @@ func TestListMovesBetweenPages(t *testing.T) {
 			moved := false
 			second := tencentcloudtest.Action("DescribeRecordList")
 			f.Server.Arm(func(r *http.Request, body []byte) bool {
-				if second(r, body) && strings.Contains(string(body), `"Offset":3000`) && !moved {
+				if second(r, body) && strings.Contains(string(body), `"Offset":2999`) && !moved {
 					moved = true
 					move(f, first)
 				}
@@ -228,6 +228,11 @@ func TestListMovesBetweenPages(t *testing.T) {
 			s := list(t, a)
 			if want := len(f.Records()); s.Records != want || len(s.Sets) != want-2 {
 				t.Errorf("listed %d records and %d sets, the zone has %d", s.Records, len(s.Sets), want)
+			}
+			for _, r := range f.Records() {
+				if r.Type == "A" && len(s.Set(key(r.Name, record.A)).Live()) != 1 {
+					t.Errorf("%s is not listed", r.Name)
+				}
 			}
 			if !moved {
 				t.Error("nothing moved")

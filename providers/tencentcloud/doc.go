@@ -15,9 +15,9 @@
 //   - TTLs, weights and the swap of a CNAME are written with ModifyRecord and all
 //     attributes as they were read just before. A swap parks the old value in a
 //     TXT first, and writes the new one when a list shows the copy.
-//   - A list is whole when its pages have as many different records as the API
-//     counts. It is made anew when the count moves, and an empty one is an error,
-//     because each domain has name servers.
+//   - A list is whole when its pages follow each other and have as many records
+//     as the API counts. It is made anew when they do not, and an empty one is an
+//     error, because each domain has name servers.
 //
 // # The mark
 //

@@ -199,6 +199,34 @@ func TestRemarkEditedInTheGap(t *testing.T) {
 	}
 }
 
+// TestPausedByAPersonInTheGap: a person pauses the record between the list and our
+// pause. It stays that person's: no mark is put on it.
+func TestPausedByAPersonInTheGap(t *testing.T) {
+	a, f, id := pair(t, tencentcloudtest.Options{})
+	seen := list(t, a)
+	f.Edit(id, func(r *tencentcloudtest.Record) { r.Paused = true })
+	failed(t, a.TakeAway(t.Context(), pause(seen, one, two)), provider.Conflict, "no longer live")
+	if r := byID(t, f, id); r.Remark != "web server 1" {
+		t.Errorf("the record is %v", r)
+	}
+	if got := answerOf(t, a, one); !got.Held {
+		t.Errorf("listed as %+v", got)
+	}
+}
+
+// TestHalfOfACall: of two creates the second is refused. What is to be known is
+// that the call as a whole neither happened nor did not.
+func TestHalfOfACall(t *testing.T) {
+	a, f, _ := pair(t, tencentcloudtest.Options{})
+	call := create(list(t, a), www, "192.0.2.3", 10*time.Minute)
+	call.Add = append(call.Add, record.Change{Action: record.Create, Key: www, Value: "192.0.2.4", TTL: 10 * time.Minute})
+	f.Server.Arm(tencentcloudtest.Writes, 1, tencentcloudtest.Refusal("FailedOperation.DomainIsLocked"))
+	e := failed(t, a.Add(t.Context(), call), provider.Ambiguous, "part 2 of 2", "unlock it")
+	if e.Code != "FailedOperation.DomainIsLocked" || len(f.Records()) != 5 {
+		t.Errorf("code %q, %d records", e.Code, len(f.Records()))
+	}
+}
+
 func TestMarks(t *testing.T) {
 	at := time.Date(2026, 11, 30, 13, 5, 1, 0, time.UTC)
 	mark := "[sidestep 2026-11-30T13:05:01Z]"

@@ -151,6 +151,11 @@ func TestReleaseMarks(t *testing.T) {
 	if left := a.Remains(list(t, a)); len(left) != 2 || !strings.Contains(left[0], "the mark [sidestep ") || !strings.Contains(left[1], "the stamp in TXT _sidestep.example.com.") {
 		t.Errorf("remains %q", left)
 	}
+	seen := list(t, a)
+	f.Edit(id, func(r *tencentcloudtest.Record) { r.Paused = true }) // by another node, in the gap
+	_, err := a.Release(t.Context(), seen, nil)
+	failed(t, err, provider.Conflict, "no longer live")
+	f.Edit(id, func(r *tencentcloudtest.Record) { r.Paused = false })
 	for range 3 {
 		if _, err := a.Release(t.Context(), list(t, a), nil); err != nil {
 			t.Fatal(err)
