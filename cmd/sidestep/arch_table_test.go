@@ -103,7 +103,7 @@ var rooms = map[string]allowed{
 	"providers/ovh":                       {own: "provider provider/generic provider/httpapi", mods: "github.com/libdns/libdns github.com/libdns/ovh github.com/ovh/go-ovh"},
 	"providers/ovh/ovhtest":               {own: "record provider provider/httpapi/httpfake provider/providertest"},
 	"providers/local":                     {own: "record provider authority", mods: "github.com/libdns/libdns github.com/miekg/dns golang.org/x/sys/unix"},
-	"providers/powerdns":                  {own: "record provider provider/httpapi"},
+	"providers/powerdns":                  {own: "record provider provider/httpapi", mods: "github.com/libdns/libdns"},
 	"providers/powerdns/powerdnstest": {
 		own:  "record provider provider/httpapi/httpfake provider/providertest provider/providertest/realserver",
 		mods: "github.com/miekg/dns",

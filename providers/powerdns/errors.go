@@ -18,8 +18,9 @@ const (
 	// maxRefusal is how much is read of an answer that is no success.
 	maxRefusal = 64 << 10
 
-	// maxShown is how much of such an answer is shown.
-	maxShown = 200
+	// maxShown is how much of such an answer is shown, and maxSaid how much where it
+	// is PowerDNS' own word.
+	maxShown, maxSaid = 200, 600
 )
 
 // half is a list that cannot be the whole zone: it says nothing about it.
@@ -87,13 +88,13 @@ func said(body []byte) string {
 		Error  string   `json:"error"`
 		Errors []string `json:"errors"`
 	}
-	text := string(body)
+	text, most := string(body), maxShown
 	if err := json.Unmarshal(body, &answer); err == nil && answer.Error != "" {
-		text = strings.Join(append([]string{answer.Error}, answer.Errors...), "; ")
+		text, most = strings.Join(append([]string{answer.Error}, answer.Errors...), "; "), maxSaid
 	}
 	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "?")), " ")
-	if len(text) > maxShown {
-		text = strings.ToValidUTF8(text[:maxShown], "") + "…"
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "") + "…"
 	}
 	return text
 }
