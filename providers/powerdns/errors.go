@@ -40,16 +40,12 @@ func (a *Adapter) isCopy(op string, h head) error {
 
 // refusal classes an answer that is no success, with PowerDNS' own words.
 func (a *Adapter) refusal(op string, write bool, reply *httpapi.Reply) error {
-	page := httpapi.Page(reply.Header, reply.Body)
-	if page != nil && (reply.Status >= 500 || reply.Status < 300) {
-		return httpapi.Unreadable(op, write, reply.Status, page)
-	}
 	e := httpapi.Classify(op, write, reply)
+	if httpapi.Page(reply.Header, reply.Body) != nil {
+		return e
+	}
 	text := said(reply.Body)
-	switch {
-	case page != nil:
-		e.Err = fmt.Errorf("%w: %w", e.Err, page)
-	case text != "":
+	if text != "" {
 		e.Err = errors.New(text)
 	}
 	a.advise(e, write, reply.Status, text)
