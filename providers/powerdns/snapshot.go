@@ -16,13 +16,12 @@ import (
 type builder struct {
 	zone   record.Name
 	snap   *provider.Snapshot
-	at     map[record.Key]int // of its set in snap.Sets
 	copies []rrset            // parked copies, which are merged in when all sets are known
 	left   []leftover         // see Remains
 }
 
 func newBuilder(zone record.Name) *builder {
-	return &builder{zone: zone, snap: &provider.Snapshot{Zone: zone}, at: map[record.Key]int{}}
+	return &builder{zone: zone, snap: &provider.Snapshot{Zone: zone}}
 }
 
 // take takes one set.
@@ -67,6 +66,7 @@ func (b *builder) skip(set rrset, err error) {
 func (b *builder) steered(key record.Key, set rrset) {
 	ours := set.marked()
 	stale := slices.Clone(ours)
+	var answers []record.Answer
 	for _, m := range set.Records {
 		value, err := record.ParseValue(key.Type, m.Content)
 		if err != nil {
@@ -79,31 +79,49 @@ func (b *builder) steered(key record.Key, set rrset) {
 			answer.Held = !answer.Paused
 			stale = slices.DeleteFunc(stale, func(v string) bool { return v == value })
 		}
-		b.put(key, answer)
+		answers = merged(answers, answer)
+	}
+	if len(answers) > 0 {
+		b.snap.Sets = append(b.snap.Sets, record.Set{Key: key, Answers: answers})
 	}
 	if len(stale) > 0 {
 		b.leaves(staleMark(key, set, stale))
 	}
 }
 
-// put merges an answer with the one of the same value: live and parked at once is a
-// legal half-way state, in which what stands in the set itself counts.
-func (b *builder) put(key record.Key, answer record.Answer) {
-	i, found := b.at[key]
-	if !found {
-		i = len(b.snap.Sets)
-		b.at[key] = i
-		b.snap.Sets = append(b.snap.Sets, record.Set{Key: key})
-	}
-	answers := b.snap.Sets[i].Answers
-	for j, have := range answers {
+// merged adds an answer to others, or to the one of the same value: live and parked
+// at once is a legal half-way state, in which what stands in the set itself counts.
+func merged(answers []record.Answer, answer record.Answer) []record.Answer {
+	for i, have := range answers {
 		if have.Value == answer.Value {
 			have.Live, have.Paused, have.Held = have.Live || answer.Live, have.Paused || answer.Paused, have.Held || answer.Held
-			answers[j] = have
-			return
+			answers[i] = have
+			return answers
 		}
 	}
-	b.snap.Sets[i].Answers = append(answers, answer)
+	return append(answers, answer)
+}
+
+// find is the index of a set among those that are sorted by key.
+func (b *builder) find(key record.Key) (int, bool) {
+	return slices.BinarySearchFunc(b.snap.Sets, key, func(s record.Set, k record.Key) int { return s.Key.Compare(k) })
+}
+
+// sort puts the sets in order, and together those of one key: a database can have a
+// name in several spellings.
+func (b *builder) sort() {
+	slices.SortStableFunc(b.snap.Sets, func(x, y record.Set) int { return x.Key.Compare(y.Key) })
+	sets := b.snap.Sets[:0]
+	for _, set := range b.snap.Sets {
+		if last := len(sets) - 1; last >= 0 && sets[last].Key == set.Key {
+			for _, answer := range set.Answers {
+				sets[last].Answers = merged(sets[last].Answers, answer)
+			}
+			continue
+		}
+		sets = append(sets, set)
+	}
+	b.snap.Sets = sets
 }
 
 // text takes a TXT set: stamps, parked copies, other tools' marks, or nothing that
@@ -147,10 +165,13 @@ func (b *builder) leaves(l leftover) { b.left = append(b.left, l) }
 
 // finish merges the parked copies in and sorts.
 func (b *builder) finish(h head) *provider.Snapshot {
+	b.sort()
 	for _, set := range b.copies {
 		b.merge(set)
 	}
-	record.SortSets(b.snap.Sets)
+	for _, set := range b.snap.Sets {
+		set.Sort()
+	}
 	slices.Sort(b.snap.Delegations)
 	b.snap.Delegations = slices.Compact(b.snap.Delegations)
 	slices.SortFunc(b.snap.Owners, func(x, y provider.Owner) int {
@@ -180,19 +201,19 @@ func (b *builder) merge(set rrset) {
 			continue
 		}
 		key := record.Key{Zone: b.zone, Name: owner, Type: copied.Type}
-		if b.live(key, copied.Value) {
+		at, found := b.find(key)
+		if !found {
+			b.snap.Sets = slices.Insert(b.snap.Sets, at, record.Set{Key: key})
+		}
+		set := &b.snap.Sets[at]
+		if slices.ContainsFunc(set.Answers, func(a record.Answer) bool { return a.Live && a.Value == copied.Value }) {
 			doubled = append(doubled, i)
 		}
-		b.put(key, record.Answer{Value: copied.Value, TTL: copied.TTL, Weight: 1, Paused: true})
+		set.Answers = merged(set.Answers, record.Answer{Value: copied.Value, TTL: copied.TTL, Weight: 1, Paused: true})
 	}
 	if len(doubled) > 0 {
 		b.leaves(doubledCopies(set, doubled))
 	}
-}
-
-func (b *builder) live(key record.Key, value string) bool {
-	i, found := b.at[key]
-	return found && slices.ContainsFunc(b.snap.Sets[i].Answers, func(a record.Answer) bool { return a.Live && a.Value == value })
 }
 
 // copyOf reads a parked copy. A disabled one is somebody else's doing.
