@@ -198,3 +198,22 @@ func TestReadableSecretsWarn(t *testing.T) {
 		}
 	}
 }
+
+// The adapter of PowerDNS gets the keys of its zone, the default among them.
+func TestKeysOfPowerDNS(t *testing.T) {
+	const text = `
+zones: [{zone: example.com, provider: powerdns, endpoint: "https://pdns.example.net", api_key: "env:KEY"}]
+checks: {web: {tcp: {port: 8443}}}
+records: [{name: www.example.com, check: web, answers: [203.0.113.10, 203.0.113.20, 203.0.113.30]}]
+`
+	opts := world()
+	opts.Getenv = func(string) string { return "the key" }
+	c, err := Parse("sidestep.yaml", []byte(text), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := c.Zones[0].Settings
+	if s.Secrets["api_key"].Reveal() != "the key" || s.Options["server_id"] != "localhost" || s.Options["endpoint"] != "https://pdns.example.net" {
+		t.Errorf("got %v and %v", s.Options, s.Secrets["api_key"].Empty())
+	}
+}
