@@ -11,59 +11,103 @@ import (
 	"sidestep/providers/rfc2136/rfc2136test"
 )
 
-var realServers = map[string]starter{"bind": rfc2136test.StartBIND, "knot": rfc2136test.StartKnot}
+// realWorlds are the real servers that are tried, each with the way in which a value
+// is seen to be paused there.
+var realWorlds = map[string]func(t *testing.T) (w *world, paused func(value string) bool){
+	"bind": func(t *testing.T) (*world, func(string) bool) { t.Helper(); return updated(t, rfc2136test.StartBIND) },
+	"knot": func(t *testing.T) (*world, func(string) bool) { t.Helper(); return updated(t, rfc2136test.StartKnot) },
+	"powerdns": func(t *testing.T) (*world, func(string) bool) {
+		t.Helper()
+		return updated(t, rfc2136test.StartPowerDNS)
+	},
+	"powerdns-http": disabled,
+}
+
+// updated is a world whose server takes dynamic updates.
+func updated(t *testing.T, start starter) (*world, func(string) bool) {
+	t.Helper()
+	w := newWorld(t, start)
+	return w, func(value string) bool {
+		return slices.Contains(w.parked(), "v=sidestep1 type=A value="+value+" ttl=60")
+	}
+}
+
+// disabled is a world whose server has a flag. Its history is logged, and the zone
+// has to be in the end what it was, comments included.
+func disabled(t *testing.T) (*world, func(string) bool) {
+	t.Helper()
+	w, fake := newPowerDNSWorld(t)
+	fake.SQL("INSERT INTO comments(domain_id,name,type,modified_at,account,comment) VALUES (1,'www.example.com','A',1500000000,'alice','ask first')")
+	before := fake.Attributes()
+	t.Cleanup(func() {
+		if after := fake.Attributes(); !slices.Equal(before, after) {
+			t.Errorf("the zone was\n%s\nand is\n%s", strings.Join(before, "\n"), strings.Join(after, "\n"))
+		}
+		t.Logf("the history of the zone:\n%s", strings.Join(fake.History(), "\n"))
+	})
+	return w, func(value string) bool {
+		return slices.Contains(fake.Attributes(), "www.example.com. 60 A "+value+" disabled") &&
+			slices.Contains(fake.Attributes(), "comment www.example.com. A sidestep v=sidestep1 paused="+value)
+	}
+}
 
 // TestFailoverAtRealServers kills one of two backends and mends it after
 // sidestep lost its disk, with a sampler that never may see the name empty.
 func TestFailoverAtRealServers(t *testing.T) {
-	for name, start := range realServers {
+	for name, start := range realWorlds {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, start)
-			w.write()
-			a, b := ip(w.backends[0]), ip(w.backends[1])
-			samples := w.sample()
-			p := w.run()
-			w.waitUp(2)
-			before := w.records("www.example.com.", "A")
-
-			died := time.Now()
-			if err := w.backends[0].Break(lab.Refuse); err != nil {
-				t.Fatal(err)
-			}
-			w.waitLive(b)
-			took := time.Since(died)
-			bound := time.Duration(w.fall)*w.interval + w.debounce
-			t.Logf("the answer was without the dead address after %s; fall × interval + debounce is %s", took.Round(time.Millisecond), bound)
-			if fails := w.mustStatus().Targets[0].Fails; fails < w.fall {
-				t.Errorf("the answer changed after %d failures, want %d", fails, w.fall)
-			}
-			if got := w.parked(); !slices.Contains(got, "v=sidestep1 type=A value="+a+" ttl=60") {
-				t.Errorf("the zone holds the parked copies %q", got)
-			}
-			if code := p.stop(t); code != 0 {
-				t.Errorf("sidestep ended with %d after SIGTERM", code)
-			}
-
-			if err := os.RemoveAll(w.state()); err != nil {
-				t.Fatal(err)
-			}
-			w.run()
-			if err := w.backends[0].Mend(); err != nil {
-				t.Fatal(err)
-			}
-			w.waitLive(a, b)
-			if after := w.records("www.example.com.", "A"); !slices.Equal(after, before) {
-				t.Errorf("the records came back as %q, they were %q", after, before)
-			}
-			if left := w.parked(); len(left) > 0 {
-				t.Errorf("parked copies are left: %q", left)
-			}
-			w.othersUntouched()
-			samples.stop()
-			t.Logf("asked %d times, empty %d times", samples.asked.Load(), samples.empty.Load())
+			w, paused := start(t)
+			w.failoverAndBack(paused)
 		})
 	}
+}
+
+func (w *world) failoverAndBack(paused func(value string) bool) {
+	t := w.t
+	t.Helper()
+	w.write()
+	a, b := ip(w.backends[0]), ip(w.backends[1])
+	samples := w.sample()
+	p := w.run()
+	w.waitUp(2)
+	before := w.records("www.example.com.", "A")
+
+	died := time.Now()
+	if err := w.backends[0].Break(lab.Refuse); err != nil {
+		t.Fatal(err)
+	}
+	w.waitLive(b)
+	took := time.Since(died)
+	bound := time.Duration(w.fall)*w.interval + w.debounce
+	t.Logf("the answer was without the dead address after %s; fall × interval + debounce is %s", took.Round(time.Millisecond), bound)
+	if fails := w.mustStatus().Targets[0].Fails; fails < w.fall {
+		t.Errorf("the answer changed after %d failures, want %d", fails, w.fall)
+	}
+	if !paused(a) {
+		t.Errorf("the zone does not hold %s as paused; parked copies: %q", a, w.parked())
+	}
+	if code := p.stop(t); code != 0 {
+		t.Errorf("sidestep ended with %d after SIGTERM", code)
+	}
+
+	if err := os.RemoveAll(w.state()); err != nil {
+		t.Fatal(err)
+	}
+	w.run()
+	if err := w.backends[0].Mend(); err != nil {
+		t.Fatal(err)
+	}
+	w.waitLive(a, b)
+	if after := w.records("www.example.com.", "A"); !slices.Equal(after, before) {
+		t.Errorf("the records came back as %q, they were %q", after, before)
+	}
+	if left := w.parked(); len(left) > 0 {
+		t.Errorf("parked copies are left: %q", left)
+	}
+	w.othersUntouched()
+	samples.stop()
+	t.Logf("asked %d times, empty %d times", samples.asked.Load(), samples.empty.Load())
 }
 
 // othersUntouched compares what sidestep has no business with.

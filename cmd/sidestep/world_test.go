@@ -23,6 +23,7 @@ import (
 	"sidestep/pkg/lab"
 	"sidestep/pkg/observe"
 	"sidestep/pkg/record"
+	"sidestep/providers/powerdns/powerdnstest"
 	"sidestep/providers/rfc2136/rfc2136test"
 )
 
@@ -68,6 +69,7 @@ type world struct {
 	backends []*lab.Backend
 	// What the config says; set before write.
 	upstream string // address that sidestep sends to; the server's own unless a proxy stands before it
+	zone     string // keys of the zone, a line each; empty for those of rfc2136
 	interval time.Duration
 	fall     int
 	debounce time.Duration
@@ -90,17 +92,34 @@ type starter func(testing.TB, rfc2136test.Zone) *rfc2136test.Server
 
 func newWorld(t *testing.T, start starter) *world {
 	t.Helper()
-	w := &world{t: t, interval: 400 * time.Millisecond, fall: 3, debounce: 200 * time.Millisecond}
-	w.dir = shortDir(t)
-	w.config = filepath.Join(w.dir, "sidestep.yaml")
-	w.startBackends(2)
-	text := zoneText
-	for _, b := range w.backends {
-		text += "www 60 IN A " + ip(b) + "\n"
-	}
+	w, text := newBackends(t)
 	w.server = start(t, rfc2136test.Zone{Name: "example.com.", Text: text})
 	w.upstream = w.server.Addr
 	return w
+}
+
+// newPowerDNSWorld has a PowerDNS that is edited through its HTTP API.
+func newPowerDNSWorld(t *testing.T) (*world, *powerdnstest.Fake) {
+	t.Helper()
+	w, text := newBackends(t)
+	fake := powerdnstest.Start(t, powerdnstest.Options{Text: text})
+	w.server = rfc2136test.Attach(t, fake.Real.Process, "example.com.")
+	w.zone = fake.Keys() + "late: 1s\n"
+	return w, fake
+}
+
+// newBackends is a world without a name server, and the text of a zone for it.
+func newBackends(t *testing.T) (w *world, text string) {
+	t.Helper()
+	w = &world{t: t, interval: 400 * time.Millisecond, fall: 3, debounce: 200 * time.Millisecond}
+	w.dir = shortDir(t)
+	w.config = filepath.Join(w.dir, "sidestep.yaml")
+	w.startBackends(2)
+	text = zoneText
+	for _, b := range w.backends {
+		text += "www 60 IN A " + ip(b) + "\n"
+	}
+	return w, text
 }
 
 // shortDir is a directory whose name leaves room for a unix socket's path.
@@ -138,7 +157,11 @@ func (w *world) state() string  { return filepath.Join(w.dir, "state") }
 func (w *world) write() {
 	w.t.Helper()
 	_, port, _ := net.SplitHostPort(w.backends[0].Addr())
-	key := w.server.Key
+	zone, key := w.zone, w.server.Key
+	if zone == "" {
+		zone = fmt.Sprintf("provider: rfc2136\nserver: %s\ntsig: {name: %s, algorithm: %s, secret: %s}\n", w.upstream, key.Name, key.Algorithm, key.Secret)
+	}
+	zone = strings.ReplaceAll(strings.TrimSpace(zone), "\n", "\n    ")
 	text := fmt.Sprintf(`node: {name: mon-1}
 state: {dir: %s}
 control: {socket: %s}
@@ -146,9 +169,7 @@ reconcile: {debounce: %gs, retry: {base: 200ms, max: 1s}}
 %s
 zones:
   - zone: example.com
-    provider: rfc2136
-    server: %s
-    tsig: {name: %s, algorithm: %s, secret: %s}
+    %s
 checks:
   web:
     http: {url: "http://www.example.com:%s/healthz", json: {status: ok}}
@@ -158,7 +179,7 @@ checks:
     rise: 2
 records:
   - {name: www.example.com, ttl: 60s, check: web, answers: [%s, %s]}
-`, w.state(), w.socket(), w.debounce.Seconds(), w.extra, w.upstream, key.Name, key.Algorithm, key.Secret, port,
+`, w.state(), w.socket(), w.debounce.Seconds(), w.extra, zone, port,
 		w.interval.Seconds(), (w.interval - 10*time.Millisecond).Seconds(), w.fall, ip(w.backends[0]), ip(w.backends[1]))
 	if err := os.WriteFile(w.config, []byte(text), 0o600); err != nil {
 		w.t.Fatal(err)

@@ -16,8 +16,8 @@ import (
 type builder struct {
 	zone   record.Name
 	snap   *provider.Snapshot
-	copies []rrset            // parked copies, which are merged in when all sets are known
-	left   []leftover         // see Remains
+	copies []rrset    // parked copies, which are merged in when all sets are known
+	left   []leftover // see Remains
 }
 
 func newBuilder(zone record.Name) *builder {

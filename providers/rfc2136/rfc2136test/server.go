@@ -62,6 +62,12 @@ func start(t testing.TB, program string, zone Zone, files configure) *Server {
 	return s
 }
 
+// Attach is a server that was started elsewhere, to be asked without a key.
+func Attach(t testing.TB, process *realserver.Process, zone string) *Server {
+	t.Helper()
+	return &Server{Process: process, Zone: zone, t: t}
+}
+
 func (z Zone) completed() Zone {
 	if z.Key == (Key{}) {
 		z.Key = TestKey
@@ -89,7 +95,10 @@ func (s *Server) Dig(args ...string) []string {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	full := append([]string{"@" + host, "-p", port, "-y", s.Key.Algorithm + ":" + s.Key.Name + ":" + s.Key.Secret, "+tcp", "+time=30", "+tries=1"}, args...)
+	full := append([]string{"@" + host, "-p", port, "+tcp", "+time=30", "+tries=1"}, args...)
+	if s.Key != (Key{}) {
+		full = append(full, "-y", s.Key.Algorithm+":"+s.Key.Name+":"+s.Key.Secret)
+	}
 	out, err := exec.CommandContext(s.t.Context(), path, full...).CombinedOutput() //nolint:gosec // arguments of the test itself
 	if err != nil {
 		s.t.Fatalf("dig %s: %v\n%s", strings.Join(args, " "), err, out)
