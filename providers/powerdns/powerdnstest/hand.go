@@ -144,9 +144,11 @@ func (h *Hand) Dump() []providertest.RR {
 // Another is a further adapter to the zone.
 func (h *Hand) Another() provider.Adapter { return h.another() }
 
-// Reads and Writes pick the requests of their kind.
-func Reads(r *http.Request, _ []byte) bool  { return r.Method == http.MethodGet }
-func Writes(r *http.Request, _ []byte) bool { return r.Method != http.MethodGet } // see Reads
+// Reads picks the requests that change nothing.
+func Reads(r *http.Request, _ []byte) bool { return r.Method == http.MethodGet }
+
+// Writes picks the others.
+func Writes(r *http.Request, _ []byte) bool { return r.Method != http.MethodGet }
 
 // Fault arms a fault for the next request of its kind.
 func (h *Hand) Fault(fault providertest.Fault) bool {
