@@ -16,6 +16,7 @@ import (
 
 var (
 	_ provider.Fencer      = (*Adapter)(nil)
+	_ provider.Checker     = (*Adapter)(nil)
 	_ provider.Confirmer   = (*Adapter)(nil)
 	_ provider.Follower    = (*Adapter)(nil)
 	_ provider.Inspector   = (*Adapter)(nil)
@@ -109,8 +110,8 @@ func (a *Adapter) Confirm(ctx context.Context) error {
 	op := fmt.Sprintf("confirm change %s of zone %s", bareID(id), a.zone)
 	for {
 		var out *sdk.GetChangeOutput
-		err := a.call(ctx, request{op: op}, func(o func(*sdk.Options)) (err error) {
-			out, err = a.client.GetChange(ctx, &sdk.GetChangeInput{Id: &id}, o)
+		err := a.call(ctx, request{op: op}, func(api *sdk.Client, o func(*sdk.Options)) (err error) {
+			out, err = api.GetChange(ctx, &sdk.GetChangeInput{Id: &id}, o)
 			return err
 		})
 		if err != nil {

@@ -106,8 +106,8 @@ func (a *Adapter) send(ctx context.Context, op string, b *batch, gate provider.G
 	}
 	input := &sdk.ChangeResourceRecordSetsInput{HostedZoneId: &id, ChangeBatch: &types.ChangeBatch{Changes: b.changes, Comment: aws.String(a.agent)}}
 	var out *sdk.ChangeResourceRecordSetsOutput
-	err = a.call(ctx, request{op: op, write: true, gate: gate}, func(o func(*sdk.Options)) (err error) {
-		out, err = a.client.ChangeResourceRecordSets(ctx, input, o)
+	err = a.call(ctx, request{op: op, write: true, gate: gate}, func(api *sdk.Client, o func(*sdk.Options)) (err error) {
+		out, err = api.ChangeResourceRecordSets(ctx, input, o)
 		return err
 	})
 	if err != nil {

@@ -1,6 +1,8 @@
 package route53
 
 import (
+	"cmp"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -184,9 +186,9 @@ func TestCase39PrivateZoneOfTheSameName(t *testing.T) {
 }
 
 // TestCase40BadProfile: AWS_PROFILE names a profile that is not there, the
-// shared config is malformed, or is no file at all. The zone's adapter is
-// refused with the profile's name and the process lives on; a zone with keys of
-// its own needs none of that and works.
+// shared config is malformed, or is no file at all. Check and List say so with the
+// profile's name and the process lives on; once the files are mended the zone is
+// listed. A zone with keys of its own needs none of that and works.
 func TestCase40BadProfile(t *testing.T) {
 	f := route53test.Start(t, route53test.Options{})
 	dir := t.TempDir()
@@ -196,6 +198,14 @@ func TestCase40BadProfile(t *testing.T) {
 	}
 	broken := filepath.Join(dir, "broken")
 	if err := os.WriteFile(broken, []byte("[profile \x00\n=x\n[[["), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	mended := filepath.Join(dir, "mended")
+	text := ""
+	for _, name := range []string{"nosuchprofile", "half"} {
+		text += fmt.Sprintf("[profile %s]\naws_access_key_id = %s\naws_secret_access_key = %s\n", name, route53test.AccessKey, route53test.SecretKey)
+	}
+	if err := os.WriteFile(mended, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	chain := func(profile string) provider.Settings {
@@ -214,12 +224,17 @@ func TestCase40BadProfile(t *testing.T) {
 			t.Setenv("AWS_SHARED_CREDENTIALS_FILE", filepath.Join(dir, "none"))
 			t.Setenv("AWS_PROFILE", c.env)
 			t.Setenv("AWS_EC2_METADATA_DISABLED", "true")
-			_, err := New(chain(c.profile))
-			e := fails(t, err, provider.Permanent, "configure route53 for zone example.com.", c.word)
+			a := connect(t, chain(c.profile))
+			e := fails(t, a.Check(), provider.Permanent, "look for the credential of zone example.com.", c.word)
 			if e.Hint == "" {
 				t.Error("no hint")
 			}
+			_, err := a.List(t.Context())
+			fails(t, err, provider.Permanent, c.word)
 			list(t, connect(t, settings(f)))
+			t.Setenv("AWS_PROFILE", cmp.Or(c.profile, c.env))
+			t.Setenv("AWS_CONFIG_FILE", mended)
+			list(t, a)
 		})
 	}
 }

@@ -39,7 +39,11 @@ func TestReaderAgreesWithTheSDK(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		theirs, err := a.client.ListResourceRecordSets(t.Context(), input)
+		api, err := a.client()
+		if err != nil {
+			t.Fatal(err)
+		}
+		theirs, err := api.ListResourceRecordSets(t.Context(), input)
 		if err != nil {
 			t.Fatal(err)
 		}

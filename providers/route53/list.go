@@ -128,8 +128,8 @@ func begins(in *sdk.ListResourceRecordSetsInput) string {
 
 func (a *Adapter) page(ctx context.Context, op string, input *sdk.ListResourceRecordSetsInput) (*sdk.ListResourceRecordSetsOutput, error) {
 	var out *sdk.ListResourceRecordSetsOutput
-	err := a.call(ctx, request{op: op, page: true}, func(o func(*sdk.Options)) (err error) {
-		out, err = a.client.ListResourceRecordSets(ctx, input, o)
+	err := a.call(ctx, request{op: op, page: true}, func(api *sdk.Client, o func(*sdk.Options)) (err error) {
+		out, err = api.ListResourceRecordSets(ctx, input, o)
 		return err
 	})
 	if err != nil {
@@ -213,8 +213,8 @@ func (a *Adapter) getZone(ctx context.Context) (*sdk.GetHostedZoneOutput, error)
 	}
 	op := fmt.Sprintf("read hosted zone %s of %s", id, a.zone)
 	var out *sdk.GetHostedZoneOutput
-	err = a.call(ctx, request{op: op}, func(o func(*sdk.Options)) (err error) {
-		out, err = a.client.GetHostedZone(ctx, &sdk.GetHostedZoneInput{Id: &id}, o)
+	err = a.call(ctx, request{op: op}, func(api *sdk.Client, o func(*sdk.Options)) (err error) {
+		out, err = api.GetHostedZone(ctx, &sdk.GetHostedZoneInput{Id: &id}, o)
 		return err
 	})
 	if err != nil {
@@ -299,8 +299,8 @@ func (a *Adapter) zonesNamed(ctx context.Context, op string) ([]types.HostedZone
 	input := &sdk.ListHostedZonesByNameInput{DNSName: aws.String(string(a.zone))}
 	for {
 		var out *sdk.ListHostedZonesByNameOutput
-		err := a.call(ctx, request{op: op}, func(o func(*sdk.Options)) (err error) {
-			out, err = a.client.ListHostedZonesByName(ctx, input, o)
+		err := a.call(ctx, request{op: op}, func(api *sdk.Client, o func(*sdk.Options)) (err error) {
+			out, err = api.ListHostedZonesByName(ctx, input, o)
 			return err
 		})
 		if err != nil {

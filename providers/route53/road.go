@@ -67,7 +67,11 @@ func (x *exchange) Do(r *http.Request) (*http.Response, error) {
 }
 
 // call makes one request, at most once, and classes what becomes of it.
-func (a *Adapter) call(ctx context.Context, r request, do func(func(*sdk.Options)) error) error {
+func (a *Adapter) call(ctx context.Context, r request, do func(*sdk.Client, func(*sdk.Options)) error) error {
+	api, err := a.client()
+	if err != nil {
+		return err
+	}
 	wait := a.limiter.Read
 	if r.write {
 		wait = a.limiter.Write
@@ -76,7 +80,7 @@ func (a *Adapter) call(ctx context.Context, r request, do func(func(*sdk.Options
 		return err
 	}
 	x := &exchange{http: a.http, gate: r.gate}
-	err := do(func(o *sdk.Options) {
+	err = do(api, func(o *sdk.Options) {
 		o.HTTPClient = x
 		o.Retryer = aws.NopRetryer{}
 		if r.page {

@@ -52,7 +52,8 @@ const (
 type Adapter struct {
 	zone     record.Name
 	given    string // the config's hosted zone id
-	client   *sdk.Client
+	settings provider.Settings
+	endpoint *string // nil is the vendor's
 	http     *http.Client
 	agent    string
 	late     time.Duration
@@ -63,9 +64,10 @@ type Adapter struct {
 	unfenced atomic.Bool // Prove found a server that does not compare
 
 	mu     sync.Mutex
-	id     string   // the hosted zone's, once it is known
-	change string   // the last accepted change
-	done   accepted // what it did
+	api    *sdk.Client // nil until the shared files could be read
+	id     string      // the hosted zone's, once it is known
+	change string      // the last accepted change
+	done   accepted    // what it did
 }
 
 // accepted is the last write of a record set that was accepted.
@@ -78,7 +80,9 @@ type accepted struct {
 // hosted_zone_id and endpoint; its secrets access_key_id, secret_access_key and
 // session_token. Without these the credential is looked for where every AWS
 // program does: the environment, the shared files, the web identity, the
-// container, the instance. It opens no connection.
+// container, the instance. It opens no connection. Shared files that cannot be
+// used are not its error but that of Check and of each call, which reads them
+// again: they are not the config's, and may be mended while a daemon runs.
 func New(s provider.Settings) (provider.Adapter, error) {
 	a, err := build(s)
 	if err != nil {
@@ -97,19 +101,13 @@ func build(s provider.Settings) (*Adapter, error) {
 	if err != nil {
 		return nil, provider.Failf(provider.Permanent, op, "", "%w", err)
 	}
-	shared := httpapi.HTTPClient()
-	conf, err := load(s, shared)
-	if err != nil {
-		return nil, unloadable(op, s, err)
+	if err := keysFit(s); err != nil {
+		return nil, provider.Failf(provider.Permanent, op, "", "%w", err)
 	}
 	a := &Adapter{
-		zone: s.Zone, given: given, id: given, http: shared, agent: s.Client, late: late, lag: s.Lag, poll: pollEvery,
-		limiter: s.Limiter, log: s.Logger,
+		zone: s.Zone, given: given, id: given, settings: s, endpoint: endpoint, http: httpapi.HTTPClient(), agent: s.Client,
+		late: late, lag: s.Lag, poll: pollEvery, limiter: s.Limiter, log: s.Logger,
 	}
-	a.client = sdk.NewFromConfig(conf, func(o *sdk.Options) {
-		o.BaseEndpoint = cmpEndpoint(endpoint, o.BaseEndpoint)
-		o.RetryMaxAttempts = 1
-	})
 	if s.Late > 0 {
 		a.late = s.Late
 	}
@@ -120,6 +118,31 @@ func build(s provider.Settings) (*Adapter, error) {
 		a.agent = "sidestep"
 	}
 	return a, nil
+}
+
+// Check says what keeps the credential from being looked for.
+func (a *Adapter) Check() error {
+	_, err := a.client()
+	return err
+}
+
+// client is the SDK's, made when the shared files can be read for the first
+// time.
+func (a *Adapter) client() (*sdk.Client, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.api != nil {
+		return a.api, nil
+	}
+	conf, err := load(a.settings, a.http)
+	if err != nil {
+		return nil, unloadable(fmt.Sprintf("look for the credential of zone %s", a.zone), a.settings, err)
+	}
+	a.api = sdk.NewFromConfig(conf, func(o *sdk.Options) {
+		o.BaseEndpoint = cmpEndpoint(a.endpoint, o.BaseEndpoint)
+		o.RetryMaxAttempts = 1
+	})
+	return a.api, nil
 }
 
 func cmpEndpoint(given, otherwise *string) *string {
@@ -151,6 +174,20 @@ func hostedZoneID(text string) (string, error) {
 	return id, nil
 }
 
+// keysFit refuses keys of the config that do not go together.
+func keysFit(s provider.Settings) error {
+	key, secret, token := s.Secrets["access_key_id"], s.Secrets["secret_access_key"], s.Secrets["session_token"]
+	switch {
+	case key.Empty() != secret.Empty():
+		return errors.New("access_key_id and secret_access_key: expected both or neither")
+	case key.Empty() && !token.Empty():
+		return errors.New("session_token: expected access_key_id and secret_access_key beside it")
+	case !key.Empty() && s.Options["profile"] != "":
+		return errors.New("profile: expected no profile beside access_key_id")
+	}
+	return nil
+}
+
 // load reads the shared files and decides where the credential comes from; what
 // it needs the network for (a role, an instance's metadata) is asked at the first
 // call. With
@@ -159,16 +196,9 @@ func hostedZoneID(text string) (string, error) {
 func load(s provider.Settings, client *http.Client) (aws.Config, error) {
 	key, secret, token := s.Secrets["access_key_id"], s.Secrets["secret_access_key"], s.Secrets["session_token"]
 	var conf aws.Config
-	switch {
-	case key.Empty() != secret.Empty():
-		return conf, errors.New("access_key_id and secret_access_key: expected both or neither")
-	case key.Empty() && !token.Empty():
-		return conf, errors.New("session_token: expected access_key_id and secret_access_key beside it")
-	case !key.Empty() && s.Options["profile"] != "":
-		return conf, errors.New("profile: expected no profile beside access_key_id")
-	case !key.Empty():
+	if !key.Empty() {
 		conf = aws.Config{Credentials: credentials.NewStaticCredentialsProvider(key.Reveal(), secret.Reveal(), token.Reveal()), HTTPClient: client}
-	default:
+	} else {
 		var options []func(*config.LoadOptions) error
 		if profile := s.Options["profile"]; profile != "" {
 			options = append(options, config.WithSharedConfigProfile(profile))
