@@ -146,3 +146,35 @@ func TestCase78OneProviderDead(t *testing.T) {
 		}
 	}
 }
+
+// TestCase40BadProfileEndsNothing names a profile that the shared AWS files do not
+// have, files that are none, and files that cannot be read: the daemon goes on
+// with the other zone and says which profile it is, and so does validate.
+func TestCase40BadProfileEndsNothing(t *testing.T) {
+	t.Parallel()
+	i := slices.IndexFunc(hostedProviders, func(h hosted) bool { return h.name == "route53" })
+	for name, env := range map[string][]string{
+		"no such profile": {"AWS_PROFILE=nosuchprofile", "AWS_CONFIG_FILE=/dev/null", "AWS_SHARED_CREDENTIALS_FILE=/dev/null"},
+		"malformed":       {"AWS_PROFILE=nosuchprofile", "AWS_CONFIG_FILE=front_test.go"},
+		"unreadable":      {"AWS_PROFILE=nosuchprofile", "AWS_CONFIG_FILE=/nonexistent/config", "AWS_SHARED_CREDENTIALS_FILE=/nonexistent/credentials"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPair(t, hostedProviders[i])
+			p.cloud.keys = "provider: route53\nendpoint: " + p.cloud.url + "\n"
+			p.own.env = append(env, "AWS_EC2_METADATA_DISABLED=true")
+			p.write()
+			run := p.own.run()
+			p.waitJudged()
+			p.failsOverAtHome()
+			p.wait("status to say so", func() bool { return strings.Contains(p.hostedZone().Error, "nosuchprofile") })
+			t.Logf("status: %s", p.hostedZone().Error)
+			if code, _, errOut := p.own.sidestep("validate"); code != 2 || !strings.Contains(errOut, "nosuchprofile") {
+				t.Errorf("validate exited with %d, want 2 and the profile's name:\n%s", code, errOut)
+			}
+			if code := run.stop(t); code != 0 {
+				t.Errorf("sidestep ended with %d", code)
+			}
+		})
+	}
+}
