@@ -136,3 +136,24 @@ records:
 		}
 	})
 }
+
+// TestReleaseBesideAnotherNode: what another node wrote a moment ago is not taken
+// from it without a word, and the word is named.
+func TestReleaseBesideAnotherNode(t *testing.T) {
+	o := newOffice(t)
+	stamp := fmt.Sprintf(`"v=1 holder=mon-2 at=%d epoch=1 seq=1 nonce=5f0c"`, time.Now().Unix())
+	s := atLocal(t, []providertest.RR{rr("www", "A", "192.0.2.1"), rr("_sidestep", "TXT", stamp)})
+	config := o.file("sidestep.yaml", o.config(s)) // no record set is in it any more
+	before := s.zone()
+	said := o.sidestep(4, "release", "example.com", "--yes", "--config", config)
+	if !strings.Contains(said, "two writers: node mon-2 wrote this zone at ") || !strings.Contains(said, "or take over from it: sidestep release example.com --take-over") {
+		t.Errorf("said %s", said)
+	}
+	if after := s.zone(); !slices.Equal(before, after) {
+		t.Error("the zone was changed")
+	}
+	o.sidestep(0, "release", "example.com", "--yes", "--take-over", "--config", config)
+	if after := strings.Join(s.zone(), "\n"); strings.Contains(after, "_sidestep") || !strings.Contains(after, "192.0.2.1") {
+		t.Errorf("the zone is\n%s", after)
+	}
+}

@@ -188,7 +188,7 @@ func (o *office) file(name, text string) string {
 }
 
 // sidestep runs a command line within this process, where the fakes are that
-// stand in for a vendor's fixed address.
+// stand in for a vendor's fixed address, and returns what it said.
 func (o *office) sidestep(want int, args ...string) string {
 	o.t.Helper()
 	var out, errOut bytes.Buffer
@@ -198,5 +198,5 @@ func (o *office) sidestep(want int, args ...string) string {
 	if code != want {
 		o.t.Fatalf("sidestep %s: exit code %d, want %d\n%s%s", strings.Join(args, " "), code, want, out.String(), errOut.String())
 	}
-	return out.String()
+	return out.String() + errOut.String()
 }
