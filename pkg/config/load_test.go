@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -215,5 +216,40 @@ records: [{name: www.example.com, check: web, answers: [203.0.113.10, 203.0.113.
 	s := c.Zones[0].Settings
 	if s.Secrets["api_key"].Reveal() != "the key" || s.Options["server_id"] != "localhost" || s.Options["endpoint"] != "https://pdns.example.net" {
 		t.Errorf("got %v and %v", s.Options, s.Secrets["api_key"].Empty())
+	}
+}
+
+// The adapter of DNSPod gets the keys of its zone, and each line that the records
+// name, as they spell it.
+func TestKeysOfTencentCloud(t *testing.T) {
+	const text = `
+zones:
+  - {zone: example.com, provider: tencentcloud, secret_id: "env:ID", secret_key: "env:KEY", session_token: "env:TOKEN", edition: international, endpoint: "https://dnspod.example.net"}
+  - {zone: example.net, provider: tencentcloud, secret_id: a, secret_key: b}
+checks: {web: {tcp: {port: 8443}}}
+defaults: {}
+records:
+  - {name: www.example.com, check: web, answers: [203.0.113.10]}
+  - {name: www.example.com, check: web, variant: 电信, answers: [203.0.113.10]}
+  - {name: api.example.com, check: web, variant: "10=1", answers: [203.0.113.10]}
+  - {name: api.example.com, check: web, variant: 电信, answers: [203.0.113.10]}
+`
+	opts := world()
+	opts.Getenv = func(name string) string { return "the " + name }
+	c := mustParse(t, "sidestep.yaml", text, opts)
+	s := c.Zones[0].Settings
+	for name, want := range map[string]string{"secret_id": "the ID", "secret_key": "the KEY", "session_token": "the TOKEN"} {
+		if got := s.Secrets[name].Reveal(); got != want {
+			t.Errorf("%s: got %q", name, got)
+		}
+	}
+	if s.Options["edition"] != "international" || s.Options["endpoint"] != "https://dnspod.example.net" || !slices.Equal(s.Variants, []string{"10=1", "电信"}) {
+		t.Errorf("got %v, variants %q", s.Options, s.Variants)
+	}
+	if s := c.Zones[1].Settings; s.Options["edition"] != "china" || s.Variants != nil || !s.Secrets["session_token"].Empty() {
+		t.Errorf("got %v, variants %q", s.Options, s.Variants)
+	}
+	if _, err := Parse("sidestep.yaml", []byte(strings.Replace(text, `secret_key: b`, "", 1)), opts); err == nil || !strings.Contains(err.Error(), "zones[1].secret_key: missing") {
+		t.Errorf("without a key: %v", err)
 	}
 }

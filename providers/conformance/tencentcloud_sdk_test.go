@@ -17,9 +17,6 @@ import (
 	"sidestep/providers/tencentcloud/tencentcloudtest"
 )
 
-// ptr is what the vendor's requests are made of.
-func ptr[T any](v T) *T { return &v }
-
 // vendorClient is the vendor's own client, pointed at the fake.
 func vendorClient(t *testing.T, f *tencentcloudtest.Fake, key string) *dnspod.Client {
 	t.Helper()
@@ -35,8 +32,8 @@ func vendorClient(t *testing.T, f *tencentcloudtest.Fake, key string) *dnspod.Cl
 func created(t *testing.T, c *dnspod.Client, sub, value string) *uint64 {
 	t.Helper()
 	r := dnspod.NewCreateRecordRequest()
-	r.Domain, r.SubDomain, r.RecordType, r.RecordLine, r.RecordLineId = ptr("example.com"), ptr(sub), ptr("A"), ptr("默认"), ptr("0")
-	r.Value, r.TTL, r.Weight, r.Remark = ptr(value), ptr(uint64(600)), ptr(uint64(7)), ptr("web")
+	r.Domain, r.SubDomain, r.RecordType, r.RecordLine, r.RecordLineId = new("example.com"), new(sub), new("A"), new("默认"), new("0")
+	r.Value, r.TTL, r.Weight, r.Remark = new(value), new(uint64(600)), new(uint64(7)), new("web")
 	reply, err := dnspod.CreateRecord(c, r)
 	if err != nil {
 		t.Fatal(err)
@@ -50,29 +47,29 @@ func TestTencentCloudVendorClient(t *testing.T) {
 	f := tencentcloudtest.Start(t, tencentcloudtest.Options{})
 	c := vendorClient(t, f, tencentcloudtest.SecretKey)
 	domain := dnspod.NewDescribeDomainRequest()
-	domain.Domain = ptr("example.com")
+	domain.Domain = new("example.com")
 	described, err := dnspod.DescribeDomain(c, domain)
 	if err != nil || *described.Response.DomainInfo.Grade != "DP_PLUS" || *described.Response.DomainInfo.Status != "ENABLE" {
 		t.Fatalf("%v, %v", described, err)
 	}
 	lines := dnspod.NewDescribeRecordLineListRequest()
-	lines.Domain, lines.DomainGrade = ptr("example.com"), described.Response.DomainInfo.Grade
+	lines.Domain, lines.DomainGrade = new("example.com"), described.Response.DomainInfo.Grade
 	if reply, err := dnspod.DescribeRecordLineList(c, lines); err != nil || *reply.Response.LineList[0].LineId != "0" {
 		t.Errorf("lines: %v, %v", reply, err)
 	}
 	id := created(t, c, "www", "192.0.2.1")
 	status := dnspod.NewModifyRecordStatusRequest()
-	status.Domain, status.RecordId, status.Status = ptr("example.com"), id, ptr("DISABLE")
+	status.Domain, status.RecordId, status.Status = new("example.com"), id, new("DISABLE")
 	if _, err := dnspod.ModifyRecordStatus(c, status); err != nil {
 		t.Fatal(err)
 	}
 	remark := dnspod.NewModifyRecordRemarkRequest()
-	remark.Domain, remark.RecordId, remark.Remark = ptr("example.com"), id, ptr("web [sidestep]")
+	remark.Domain, remark.RecordId, remark.Remark = new("example.com"), id, new("web [sidestep]")
 	if _, err := dnspod.ModifyRecordRemark(c, remark); err != nil {
 		t.Fatal(err)
 	}
 	one := dnspod.NewDescribeRecordRequest()
-	one.Domain, one.RecordId = ptr("example.com"), id
+	one.Domain, one.RecordId = new("example.com"), id
 	got, err := dnspod.DescribeRecord(c, one)
 	if err != nil {
 		t.Fatal(err)
@@ -82,7 +79,7 @@ func TestTencentCloudVendorClient(t *testing.T) {
 		t.Errorf("the record is %+v", info)
 	}
 	listed := dnspod.NewDescribeRecordListRequest()
-	listed.Domain, listed.Limit = ptr("example.com"), ptr(uint64(3000))
+	listed.Domain, listed.Limit = new("example.com"), new(uint64(3000))
 	all, err := dnspod.DescribeRecordList(c, listed)
 	if err != nil || *all.Response.RecordCountInfo.TotalCount != 3 || len(all.Response.RecordList) != 3 {
 		t.Fatalf("list: %v, %v", all, err)
@@ -92,7 +89,7 @@ func TestTencentCloudVendorClient(t *testing.T) {
 	}
 	modifyForgets(t, c, f, id)
 	gone := dnspod.NewDeleteRecordRequest()
-	gone.Domain, gone.RecordId = ptr("example.com"), id
+	gone.Domain, gone.RecordId = new("example.com"), id
 	if _, err := dnspod.DeleteRecord(c, gone); err != nil || len(f.Records()) != 2 {
 		t.Errorf("delete: %v, %v", err, f.Records())
 	}
@@ -103,7 +100,7 @@ func TestTencentCloudVendorClient(t *testing.T) {
 func modifyForgets(t *testing.T, c *dnspod.Client, f *tencentcloudtest.Fake, id *uint64) {
 	t.Helper()
 	r := dnspod.NewModifyRecordRequest()
-	r.Domain, r.RecordId, r.SubDomain, r.RecordType, r.RecordLine, r.Value = ptr("example.com"), id, ptr("www"), ptr("A"), ptr("默认"), ptr("192.0.2.2")
+	r.Domain, r.RecordId, r.SubDomain, r.RecordType, r.RecordLine, r.Value = new("example.com"), id, new("www"), new("A"), new("默认"), new("192.0.2.2")
 	if _, err := dnspod.ModifyRecord(c, r); err != nil {
 		t.Fatal(err)
 	}
@@ -140,21 +137,21 @@ var raise = map[string]func(*testing.T, *tencentcloudtest.Fake, *dnspod.Client) 
 	},
 	"FailedOperation": func(_ *testing.T, f *tencentcloudtest.Fake, c *dnspod.Client) error {
 		r := dnspod.NewDeleteRecordRequest()
-		r.Domain, r.RecordId = ptr("example.com"), ptr(f.Records()[0].ID)
+		r.Domain, r.RecordId = new("example.com"), new(f.Records()[0].ID)
 		_, err := dnspod.DeleteRecord(c, r)
 		return err
 	},
 	"InvalidParameter.DomainIdInvalid": func(_ *testing.T, _ *tencentcloudtest.Fake, c *dnspod.Client) error {
-		return list(c, func(r *dnspod.DescribeRecordListRequest) { r.DomainId = ptr(uint64(7)) })
+		return list(c, func(r *dnspod.DescribeRecordListRequest) { r.DomainId = new(uint64(7)) })
 	},
 	"InvalidParameter.DomainRecordExist": func(_ *testing.T, _ *tencentcloudtest.Fake, c *dnspod.Client) error {
 		return errors.Join(create(c, nil), create(c, nil))
 	},
 	"InvalidParameter.InvalidWeight": func(_ *testing.T, _ *tencentcloudtest.Fake, c *dnspod.Client) error {
-		return create(c, func(r *dnspod.CreateRecordRequest) { r.Weight = ptr(uint64(101)) })
+		return create(c, func(r *dnspod.CreateRecordRequest) { r.Weight = new(uint64(101)) })
 	},
 	"InvalidParameter.MxInvalid": func(_ *testing.T, _ *tencentcloudtest.Fake, c *dnspod.Client) error {
-		return create(c, func(r *dnspod.CreateRecordRequest) { r.RecordType, r.Value = ptr("MX"), ptr("mail.example.net.") })
+		return create(c, func(r *dnspod.CreateRecordRequest) { r.RecordType, r.Value = new("MX"), new("mail.example.net.") })
 	},
 	"InvalidParameter.RecordIdInvalid": func(_ *testing.T, _ *tencentcloudtest.Fake, c *dnspod.Client) error {
 		return status(c, 7, "ENABLE")
@@ -163,49 +160,49 @@ var raise = map[string]func(*testing.T, *tencentcloudtest.Fake, *dnspod.Client) 
 		return status(c, f.Records()[0].ID, "enabled")
 	},
 	"InvalidParameter.RecordLineInvalid": func(_ *testing.T, _ *tencentcloudtest.Fake, c *dnspod.Client) error {
-		return create(c, func(r *dnspod.CreateRecordRequest) { r.RecordLine = ptr("Default") })
+		return create(c, func(r *dnspod.CreateRecordRequest) { r.RecordLine = new("Default") })
 	},
 	"InvalidParameter.RecordTypeInvalid": func(_ *testing.T, _ *tencentcloudtest.Fake, c *dnspod.Client) error {
-		return create(c, func(r *dnspod.CreateRecordRequest) { r.RecordType = ptr("B") })
+		return create(c, func(r *dnspod.CreateRecordRequest) { r.RecordType = new("B") })
 	},
 	"InvalidParameter.RecordValueInvalid": func(_ *testing.T, _ *tencentcloudtest.Fake, c *dnspod.Client) error {
-		return create(c, func(r *dnspod.CreateRecordRequest) { r.Value = ptr("300.0.0.1") })
+		return create(c, func(r *dnspod.CreateRecordRequest) { r.Value = new("300.0.0.1") })
 	},
 	"InvalidParameter.RecordValueLengthInvalid": func(_ *testing.T, _ *tencentcloudtest.Fake, c *dnspod.Client) error {
 		return create(c, func(r *dnspod.CreateRecordRequest) {
-			r.RecordType, r.Value = ptr("TXT"), ptr(strings.Repeat("a", 5000))
+			r.RecordType, r.Value = new("TXT"), new(strings.Repeat("a", 5000))
 		})
 	},
 	"InvalidParameter.RemarkLengthExceeded": func(_ *testing.T, _ *tencentcloudtest.Fake, c *dnspod.Client) error {
-		return create(c, func(r *dnspod.CreateRecordRequest) { r.Remark = ptr(strings.Repeat("字", 201)) })
+		return create(c, func(r *dnspod.CreateRecordRequest) { r.Remark = new(strings.Repeat("字", 201)) })
 	},
 	"InvalidParameter.SubdomainInvalid": func(_ *testing.T, _ *tencentcloudtest.Fake, c *dnspod.Client) error {
-		return create(c, func(r *dnspod.CreateRecordRequest) { r.SubDomain = ptr("a b") })
+		return create(c, func(r *dnspod.CreateRecordRequest) { r.SubDomain = new("a b") })
 	},
 	"InvalidParameterValue.DomainNotExists": func(_ *testing.T, _ *tencentcloudtest.Fake, c *dnspod.Client) error {
-		return list(c, func(r *dnspod.DescribeRecordListRequest) { r.Domain = ptr("example.net") })
+		return list(c, func(r *dnspod.DescribeRecordListRequest) { r.Domain = new("example.net") })
 	},
 	"InvalidParameterValue.LimitInvalid": func(_ *testing.T, _ *tencentcloudtest.Fake, c *dnspod.Client) error {
-		return list(c, func(r *dnspod.DescribeRecordListRequest) { r.Limit = ptr(uint64(3001)) })
+		return list(c, func(r *dnspod.DescribeRecordListRequest) { r.Limit = new(uint64(3001)) })
 	},
 	"LimitExceeded.RecordTtlLimit": func(_ *testing.T, _ *tencentcloudtest.Fake, c *dnspod.Client) error {
-		return create(c, func(r *dnspod.CreateRecordRequest) { r.TTL = ptr(uint64(604801)) })
+		return create(c, func(r *dnspod.CreateRecordRequest) { r.TTL = new(uint64(604801)) })
 	},
 	"LimitExceeded.SubdomainRollLimit": func(_ *testing.T, _ *tencentcloudtest.Fake, c *dnspod.Client) error {
-		second := create(c, func(r *dnspod.CreateRecordRequest) { r.Value = ptr("192.0.2.2") })
-		return errors.Join(create(c, nil), second, create(c, func(r *dnspod.CreateRecordRequest) { r.Value = ptr("192.0.2.3") }))
+		second := create(c, func(r *dnspod.CreateRecordRequest) { r.Value = new("192.0.2.2") })
+		return errors.Join(create(c, nil), second, create(c, func(r *dnspod.CreateRecordRequest) { r.Value = new("192.0.2.3") }))
 	},
 	"MissingParameter": func(_ *testing.T, _ *tencentcloudtest.Fake, c *dnspod.Client) error {
 		return list(c, func(r *dnspod.DescribeRecordListRequest) { r.Domain = nil })
 	},
 	"ResourceNotFound.NoDataOfRecord": func(_ *testing.T, _ *tencentcloudtest.Fake, c *dnspod.Client) error {
-		return list(c, func(r *dnspod.DescribeRecordListRequest) { r.Subdomain = ptr("nobody") })
+		return list(c, func(r *dnspod.DescribeRecordListRequest) { r.Subdomain = new("nobody") })
 	},
 }
 
 func list(c *dnspod.Client, change func(*dnspod.DescribeRecordListRequest)) error {
 	r := dnspod.NewDescribeRecordListRequest()
-	r.Domain = ptr("example.com")
+	r.Domain = new("example.com")
 	if change != nil {
 		change(r)
 	}
@@ -215,7 +212,7 @@ func list(c *dnspod.Client, change func(*dnspod.DescribeRecordListRequest)) erro
 
 func create(c *dnspod.Client, change func(*dnspod.CreateRecordRequest)) error {
 	r := dnspod.NewCreateRecordRequest()
-	r.Domain, r.SubDomain, r.RecordType, r.RecordLine, r.Value = ptr("example.com"), ptr("www"), ptr("A"), ptr("默认"), ptr("192.0.2.1")
+	r.Domain, r.SubDomain, r.RecordType, r.RecordLine, r.Value = new("example.com"), new("www"), new("A"), new("默认"), new("192.0.2.1")
 	if change != nil {
 		change(r)
 	}
@@ -225,7 +222,7 @@ func create(c *dnspod.Client, change func(*dnspod.CreateRecordRequest)) error {
 
 func status(c *dnspod.Client, id uint64, to string) error {
 	r := dnspod.NewModifyRecordStatusRequest()
-	r.Domain, r.RecordId, r.Status = ptr("example.com"), ptr(id), ptr(to)
+	r.Domain, r.RecordId, r.Status = new("example.com"), new(id), new(to)
 	_, err := dnspod.ModifyRecordStatus(c, r)
 	return err
 }
