@@ -10,6 +10,7 @@ import (
 	"sidestep/pkg/provider/httpapi/httpfake"
 	"sidestep/pkg/provider/providertest"
 	"sidestep/providers/cloudflare/cloudflaretest"
+	"sidestep/providers/powerdns/powerdnstest"
 	"sidestep/providers/route53/route53test"
 	"sidestep/providers/tencentcloud/tencentcloudtest"
 )
@@ -30,6 +31,11 @@ var hostedProviders = []hosted{
 		promise: "flip mark mark flip", free: []string{"list", "look"},
 		tidy:    withoutUnusedMarks,
 		revoked: tencentcloudtest.Refusal("AuthFailure.SecretIdNotFound"),
+	},
+	{
+		name: "powerdns", start: startPowerDNS, kind: powerDNSKind,
+		promise: "list list write list", // read once more just before it is written
+		revoked: httpfake.Fault{Status: http.StatusUnauthorized, Body: "Unauthorized"},
 	},
 }
 
@@ -173,4 +179,27 @@ func startTencent(t *testing.T, live ...string) *cloud {
 	f.Insert(tencentcloudtest.Record{Name: "www", Type: "A", Value: "192.0.2.72", Line: "10=0", TTL: 600, Weight: &weight})
 	f.Insert(tencentcloudtest.Record{Name: "old", Type: "A", Value: "192.0.2.73", TTL: 600, Paused: true, Remark: "off since May"})
 	return &cloud{url: f.Server.URL, keys: f.Keys() + "late: 300ms\nlag: 250ms\n", hand: hand, attributes: f.Attributes, history: f.History}
+}
+
+// startPowerDNS has the real server, comments, and a record that a person
+// disabled.
+func startPowerDNS(t *testing.T, live ...string) *cloud {
+	t.Helper()
+	f := powerdnstest.Start(t, powerdnstest.Options{})
+	hand := f.Hand(t, nil)
+	for _, value := range live {
+		hand.Put(providertest.RR{Name: "www.example.com.", Type: "A", TTL: 2 * time.Minute, Data: value})
+	}
+	putOthers(hand)
+	f.SQL(`INSERT INTO comments (domain_id, name, type, modified_at, account, comment) SELECT id, 'www.example.com', 'A', 1, 'ann', 'ask me first' FROM domains;
+INSERT INTO comments (domain_id, name, type, modified_at, account, comment) SELECT id, 'mail.example.com', 'A', 1, 'ann', 'the old machine' FROM domains;
+INSERT INTO records (domain_id, name, type, content, ttl, prio, disabled) SELECT id, 'old.example.com', 'A', '192.0.2.73', 600, 0, 1 FROM domains;`)
+	return &cloud{url: f.URL, keys: f.Keys() + "late: 300ms\n", hand: hand, attributes: f.Attributes, history: f.History}
+}
+
+func powerDNSKind(r httpfake.Request) string {
+	if r.Method == http.MethodPatch {
+		return "write"
+	}
+	return "list"
 }

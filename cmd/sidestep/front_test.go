@@ -96,10 +96,11 @@ func (f *front) refuse(w http.ResponseWriter, fault *httpfake.Fault) {
 // look holds the state of the zone to what must be so in every one: the name
 // answers, and no value that was there is gone altogether.
 func (f *front) look(r *http.Request) {
+	f.cloud.changed()
 	if len(f.cloud.hand.Live(steeredKey)) == 0 {
-		f.t.Errorf("%s answers with nothing after %s %s; the zone:\n%s", steeredKey, r.Method, r.URL, strings.Join(f.cloud.attributes(), "\n"))
+		f.t.Errorf("%s answers with nothing after %s %s; the zone:\n%s", steeredKey, r.Method, r.URL, strings.Join(f.cloud.all(), "\n"))
 	}
-	zone := strings.Join(f.cloud.attributes(), "\n")
+	zone := strings.Join(f.cloud.all(), "\n")
 	for _, value := range f.known {
 		if !strings.Contains(zone, value) {
 			f.t.Errorf("%s is lost after %s %s; the zone:\n%s", value, r.Method, r.URL, zone)

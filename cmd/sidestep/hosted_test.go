@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -48,6 +49,26 @@ type cloud struct {
 	attributes func() []string // every record with all that it has but ids and times, sorted
 	history    func() []string // every change, in order
 	answers    []string        // what the zone may answer with, set by who steers it
+
+	mu   sync.Mutex
+	seen []string // attributes since the last request; nil when one came after
+}
+
+// all is attributes, asked for once after each request: all changes come by one.
+func (c *cloud) all() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.seen == nil {
+		c.seen = c.attributes()
+	}
+	return slices.Clone(c.seen)
+}
+
+// changed says that a request was carried out.
+func (c *cloud) changed() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.seen = nil
 }
 
 // moments are times in remarks and comments.
@@ -56,7 +77,7 @@ var moments = regexp.MustCompile(`20[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9:]+Z`)
 // zoneNow is all that the zone holds, but for the stamp, which is new after
 // every write, and times.
 func (c *cloud) zoneNow() string {
-	lines := slices.DeleteFunc(c.attributes(), func(line string) bool { return strings.Contains(line, " nonce=") })
+	lines := slices.DeleteFunc(c.all(), func(line string) bool { return strings.Contains(line, " nonce=") })
 	return moments.ReplaceAllString(strings.Join(lines, "\n"), "TIME")
 }
 

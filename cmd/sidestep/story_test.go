@@ -16,7 +16,7 @@ func TestHostedFailover(t *testing.T) {
 		t.Run(h.name, func(t *testing.T) {
 			t.Parallel()
 			w := newWalk(t, h, true, walkAnswers...)
-			before := w.cloud.attributes()
+			before := w.cloud.all()
 			w.start()
 			w.expect(walkAnswers[0], 1) // takes the other one out, and the zone over
 			taken := w.cloud.zoneNow()
@@ -55,7 +55,7 @@ func (w *walk) released(before []string) {
 	if code, out, errOut := w.actor.(outsider).sidestep("release", "example.com", "--yes"); code != 0 {
 		w.Errorf("release exited with %d:\n%s%s", code, out, errOut)
 	}
-	if after, want := strings.Join(w.cloud.attributes(), "\n"), strings.Join(before, "\n"); after != want {
+	if after, want := strings.Join(w.cloud.all(), "\n"), strings.Join(before, "\n"); after != want {
 		w.Errorf("release did not bring back what there was before sidestep came:\n%s", differences(after, want))
 	}
 }
@@ -71,7 +71,7 @@ func (w *walk) expect(live string, verified int) {
 // foreignUntouched looks for every record that is none of the answers.
 func (w *walk) foreignUntouched(before []string) {
 	w.Helper()
-	now := w.cloud.attributes()
+	now := w.cloud.all()
 	for _, line := range before {
 		answer := slices.ContainsFunc(w.cloud.answers, func(value string) bool { return strings.Contains(line, value) })
 		if !answer && !slices.Contains(now, line) {

@@ -156,8 +156,11 @@ func dryRun(t *testing.T, h hosted) (turns []turn) {
 		w.actor.kill()
 		t.Logf("history:\n%s", strings.Join(w.cloud.history(), "\n"))
 	})
-	if len(turns) == 0 || t.Failed() {
+	switch {
+	case t.Failed():
 		t.Fatal("the dry run failed")
+	case len(turns) == 0:
+		t.Skip("the dry run was skipped")
 	}
 	return turns
 }
@@ -217,7 +220,7 @@ func (w *walk) take(dry []turn, s step) {
 	if zone, want := w.zoneNow(), dry[len(dry)-1].zone; zone != want {
 		w.Errorf("the zone differs at the end by\n%s", differences(zone, want))
 	}
-	if stamps := strings.Count(strings.Join(w.cloud.attributes(), "\n"), " nonce="); stamps > 1 {
+	if stamps := strings.Count(strings.Join(w.cloud.all(), "\n"), " nonce="); stamps > 1 {
 		w.Errorf("the zone has %d stamps", stamps)
 	}
 }
