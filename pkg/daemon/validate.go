@@ -154,7 +154,10 @@ func (v *ZoneValidity) look(c *config.Config, spec *steer.Spec, snapshot *provid
 	if len(live) > 0 {
 		v.Found++
 	}
+	fixed := slices.IndexFunc(snapshot.Fixed, func(f provider.Fixed) bool { return f.Key == spec.Key })
 	switch {
+	case fixed >= 0:
+		v.note("%s is %s, which has no values that could be switched, so that nothing is written to it (guard foreign); steer another name, or replace it by hand", key, snapshot.Fixed[fixed].What)
 	case len(set.Answers) == 0:
 		v.note("%s is not in the zone; it is created by the first plan that finds one of its answers up", key)
 	case len(live) == 0:

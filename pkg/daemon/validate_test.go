@@ -13,6 +13,7 @@ import (
 	"sidestep/pkg/provider"
 	"sidestep/pkg/provider/memory"
 	"sidestep/pkg/record"
+	"sidestep/pkg/steer"
 )
 
 // inspected is an adapter whose API says something of the credential.
@@ -65,4 +66,15 @@ func TestValidateAsksSideBySide(t *testing.T) {
 			t.Error("nobody at a terminal was told how far it is")
 		}
 	})
+}
+
+// TestValidateTellsOfWhatCannotBeSwitched: in the place of a record set there is
+// an alias.
+func TestValidateTellsOfWhatCannotBeSwitched(t *testing.T) {
+	spec := &steer.Spec{Key: record.Key{Zone: "example.com.", Name: "www.example.com.", Type: record.A}}
+	var v ZoneValidity
+	v.look(&config.Config{}, spec, &provider.Snapshot{Zone: "example.com.", Fixed: []provider.Fixed{{Key: spec.Key, What: "an alias of lb.example.net."}}})
+	if len(v.Notes) != 1 || !strings.Contains(v.Notes[0], "www.example.com. A is an alias of lb.example.net.") || v.Found != 0 {
+		t.Errorf("got %q", v.Notes)
+	}
 }
