@@ -87,8 +87,7 @@ or config, 5 provider or network error.`,
 
 // providerNames lists the providers that this sidestep has.
 func (a *app) providerNames() []string {
-	names := slices.Sorted(maps.Keys(a.registry))
-	return slices.DeleteFunc(names, func(name string) bool { return !config.ProviderBuilt(name) })
+	return slices.Sorted(maps.Keys(a.registry))
 }
 
 // completeSet offers the keys of the provider.

@@ -121,23 +121,17 @@ func (a *app) simulate(ctx context.Context, file string, until time.Duration) er
 	return orInterrupted(ctx, err, "the timeline was not played to its end")
 }
 
-// loadToRehearse reads the config without its secrets, and says which of its
-// providers this version does not have.
+// loadToRehearse reads the config without its secrets.
 func (a *app) loadToRehearse() (*config.Config, error) {
 	path, err := config.Find(a.environment)
 	if err != nil {
 		return nil, &usageError{err}
 	}
-	cfg, err := config.Load(path, config.Options{Getenv: a.io.Getenv, SkipSecrets: true, AnyProvider: true})
+	cfg, err := config.Load(path, config.Options{Getenv: a.io.Getenv, SkipSecrets: true})
 	if err != nil {
 		return nil, &usageError{err}
 	}
 	fmt.Fprintf(a.io.Err, "config: %s\n", path)
-	for _, z := range cfg.Zones {
-		if !config.ProviderBuilt(z.Provider) {
-			fmt.Fprintf(a.io.Err, "note: zone %s: this version has no provider %s; it is rehearsed all the same, and nothing else works with it yet\n", z.Name, z.Provider)
-		}
-	}
 	return cfg, nil
 }
 

@@ -27,20 +27,8 @@ var notBuilt = map[string]string{
 	"ping":   "the dead-man ping",
 }
 
-// ofProvider reports whether a key says with which provider a zone is.
-func ofProvider(pattern string) bool {
-	return pattern == "zones[].provider"
-}
-
-// ProviderBuilt reports whether this version has a provider that a config may
-// name.
-func ProviderBuilt(name string) bool {
-	_, missing := notBuilt["zones[].provider="+name]
-	return !missing
-}
-
 func (l *log) refuseNotBuilt(it *item, pattern string) {
-	if _, isOff := it.value.(off); isOff || l.anyProvider && ofProvider(pattern) {
+	if _, isOff := it.value.(off); isOff {
 		return
 	}
 	feature, missing := notBuilt[pattern]

@@ -36,7 +36,6 @@ records:
     dr: {answers: [198.51.100.40], when: fire, if_none: true}
 `
 	opts := world()
-	opts.AnyProvider = true
 	cfg, err := Parse("sidestep.yaml", []byte(text), opts)
 	if err != nil {
 		t.Fatal(err)

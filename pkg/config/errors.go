@@ -80,10 +80,9 @@ func (e Errors) Unwrap() []error {
 
 // log collects errors and warnings while a file is read.
 type log struct {
-	file        string
-	anyProvider bool // see Options
-	errors      Errors
-	warnings    []Warning
+	file     string
+	errors   Errors
+	warnings []Warning
 }
 
 func (l *log) fail(p Position, key, problem, hint string) {

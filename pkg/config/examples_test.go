@@ -20,7 +20,7 @@ func TestExamples(t *testing.T) {
 			if _, err := Parse(path, []byte(read(t, path)), opts); err != nil && !strings.Contains(about, "sidestep validate") {
 				t.Errorf("a trial of the example fails, and its README does not say what validate needs: %v", err)
 			}
-			opts.SkipSecrets, opts.AnyProvider = true, true
+			opts.SkipSecrets = true
 			c := mustParse(t, path, read(t, path), opts)
 			for _, w := range c.Warnings {
 				if !strings.Contains(w.Problem, "loopback") {

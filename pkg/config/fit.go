@@ -1,7 +1,6 @@
 package config
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,7 +10,6 @@ import (
 // a kind with parse and elem takes one plain value or a list of them.
 type kind struct {
 	word   string                     // what was expected, for messages and CONFIG.md
-	built  string                     // for messages: what of word this version has; empty for all
 	parse  func(string) (any, *fault) // accepts a plain value
 	fields []field                    // accepts a mapping with these keys
 	each   *kind                      // accepts a mapping with free keys
@@ -20,8 +18,6 @@ type kind struct {
 	secret bool                       // the text is a secret, or says where it is
 	path   bool                       // the text is a path of this host
 }
-
-func (k *kind) expects() string { return cmp.Or(k.built, k.word) }
 
 // field is one key of the schema.
 type field struct {
@@ -76,7 +72,7 @@ func (l *log) fit(it *item, k *kind, pattern string) {
 			l.fit(element, k.elem, pattern+"[]")
 		}
 	default:
-		l.fail(it.pos, it.path(), fmt.Sprintf("expected %s, got %s", k.expects(), it.shape), k.shapeHint(it))
+		l.fail(it.pos, it.path(), fmt.Sprintf("expected %s, got %s", k.word, it.shape), k.shapeHint(it))
 	}
 	l.refuseNotBuilt(it, pattern)
 }
@@ -118,7 +114,7 @@ func (l *log) fitFields(it *item, k *kind, pattern string) {
 	}
 	for i := range k.fields {
 		if f := &k.fields[i]; f.need && it.byName[f.name] == nil {
-			l.fail(it.pos, join(it.path(), f.name), "missing; expected "+f.kind.expects(), "")
+			l.fail(it.pos, join(it.path(), f.name), "missing; expected "+f.kind.word, "")
 		}
 	}
 }

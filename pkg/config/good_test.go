@@ -319,7 +319,6 @@ func TestShowAndWarningsOfGoodConfigs(t *testing.T) {
 func checkRoundTrip(t *testing.T, c *Config) {
 	t.Helper()
 	opts := world()
-	opts.AnyProvider = true
 	again, err := Parse(c.File, c.Show(), opts)
 	if err != nil {
 		t.Fatalf("Parse(Show()):\n%v\n%s", err, c.Show())

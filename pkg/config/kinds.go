@@ -103,19 +103,6 @@ func choice(words ...string) *kind {
 	}}
 }
 
-// providers is a choice of which messages offer only what this version has.
-func providers(names ...string) *kind {
-	k, built := choice(names...), slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !ProviderBuilt(name) })
-	k.built = strings.Join(built, " | ")
-	k.parse = func(s string) (any, *fault) {
-		if slices.Contains(names, s) {
-			return s, nil
-		}
-		return nil, faultf("expected %s, got %s", k.built, quote(s)).advise(maybe(s, names))
-	}
-	return k
-}
-
 // tsigAlgorithm takes what RFC 8945 section 6 allows, as dig and named spell it.
 func tsigAlgorithm() *kind {
 	of := choice("hmac-sha1", "hmac-sha224", "hmac-sha256", "hmac-sha384", "hmac-sha512")

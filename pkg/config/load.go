@@ -21,7 +21,6 @@ type Options struct {
 
 	SkipSecrets    bool // no secret is read: all are empty, and unreadable ones are no error
 	AllowNoRecords bool // a config without record sets is no error: for commands that only need the zones
-	AnyProvider    bool // providers that this version does not have may be named: for a rehearsal, which asks none
 }
 
 func (o Options) withDefaults() Options {
@@ -66,7 +65,7 @@ func Parse(file string, data []byte, opts Options) (*Config, error) {
 }
 
 func parse(file string, f content, opts Options) (*Config, error) {
-	l := &log{file: file, anyProvider: opts.AnyProvider}
+	l := &log{file: file}
 	b := &builder{log: l, opts: opts, open: f.open()}
 	if root := l.readTree(f.data); root != nil {
 		l.fit(root, schema, "")

@@ -19,7 +19,7 @@ type failer interface {
 // load parses a config without reading a secret.
 func load(t failer, text string) *config.Config {
 	t.Helper()
-	c, err := config.Parse("sidestep.yaml", []byte(text), config.Options{SkipSecrets: true, AnyProvider: true})
+	c, err := config.Parse("sidestep.yaml", []byte(text), config.Options{SkipSecrets: true})
 	if err != nil {
 		t.Fatal(err)
 	}
