@@ -195,8 +195,14 @@ func (a *Adapter) whose(ctx context.Context, refused error, v *view, b *batch) e
 		e.Class, e.Err = provider.FencedOut, fmt.Errorf("the stamp in the zone is not the listed one, another writer has it: %w", e.Err)
 		return e
 	}
-	if held, err := a.holds(ctx, b); err == nil && held {
+	held, err := a.holds(ctx, b)
+	switch {
+	case err != nil:
+		a.log.Warn("a change was refused, and the sets could not be read to tell why", "zone", string(a.zone), "err", err)
+	case held:
 		e.Class, e.Hint = provider.Permanent, "the zone is as it was listed, so the change itself is refused: see what the API says of it"
+	default:
+		e.Err = fmt.Errorf("the zone is not as it was listed, somebody changed it by hand: %w", e.Err)
 	}
 	return e
 }

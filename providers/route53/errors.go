@@ -10,8 +10,10 @@ import (
 	"strings"
 	"time"
 
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/service/route53/types"
 	"github.com/aws/smithy-go"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"sidestep/pkg/provider"
 	"sidestep/pkg/provider/httpapi"
@@ -93,7 +95,7 @@ func cause(err error) error {
 	for {
 		var wrapped interface{ Unwrap() error }
 		switch err.(type) { //nolint:errorlint // one layer at a time is what is meant
-		case *smithy.OperationError, *smithy.DeserializationError:
+		case *smithy.OperationError, *smithy.DeserializationError, *awshttp.ResponseError, *smithyhttp.ResponseError:
 			wrapped, _ = err.(interface{ Unwrap() error })
 		}
 		if wrapped == nil || wrapped.Unwrap() == nil {
