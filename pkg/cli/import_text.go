@@ -45,7 +45,7 @@ type importedAnswer struct {
 	State  string `json:"state"` // live, paused (by sidestep), held (paused by somebody else)
 }
 
-// one is why a set with one value is left out.
+// oneValue is why a set with one value is left out.
 const oneValue = "one value: there is nothing to switch to"
 
 // sortZone decides for each set of a zone whether it is imported.
@@ -61,9 +61,15 @@ func sortZone(snapshot *provider.Snapshot, name string, weights bool) imported {
 			im.LeftOut = append(im.LeftOut, s)
 			continue
 		}
-		im.weighted[set.Key] = weights && slices.ContainsFunc(s.Answers, func(a importedAnswer) bool { return a.Weight != s.Answers[0].Weight })
+		im.weighted[set.Key] = weights && s.uneven()
 		im.Sets = append(im.Sets, s)
 	}
+	for _, f := range snapshot.Fixed {
+		im.LeftOut = append(im.LeftOut, importedSet{
+			Name: string(f.Key.Name), Type: string(f.Key.Type), Variant: f.Key.Variant, Answers: []importedAnswer{}, Why: f.What, key: f.Key,
+		})
+	}
+	slices.SortStableFunc(im.LeftOut, func(a, b importedSet) int { return a.key.Compare(b.key) })
 	return im
 }
 
@@ -83,6 +89,17 @@ func importedOf(set record.Set) importedSet {
 		}
 	}
 	return s
+}
+
+// uneven reports whether the values that are imported have several weights.
+func (s importedSet) uneven() bool {
+	weights := map[int]bool{}
+	for _, a := range s.Answers {
+		if a.State != "held" {
+			weights[a.Weight] = true
+		}
+	}
+	return len(weights) > 1
 }
 
 // whyLeft is why a set is left out; empty for one that is imported.
@@ -209,14 +226,18 @@ func (im imported) writeLeftOut(out *strings.Builder) {
 	out.WriteString("\n# Left out. A name with one value becomes worth steering with a second one:\n#\n")
 	out.WriteString("#   - {name: NAME, policy: priority, check: web, answers: [FIRST, SECOND]}\n#\n")
 	for _, s := range im.LeftOut {
-		fmt.Fprintf(out, "# %s: %s%s\n", oneLine(setWords(s.Name, s.Type, s.Variant)), oneLine(s.words()), s.because())
+		fmt.Fprintf(out, "# %s: %s\n", oneLine(setWords(s.Name, s.Type, s.Variant)), oneLine(s.words()))
 	}
 	for _, line := range im.Unread {
 		fmt.Fprintf(out, "# not steered: %s\n", oneLine(line))
 	}
 }
 
+// words are the values of a set that is left out, and why it is.
 func (s importedSet) words() string {
+	if len(s.Answers) == 0 {
+		return s.Why
+	}
 	var words []string
 	for _, a := range s.Answers {
 		word := a.Value
@@ -225,14 +246,11 @@ func (s importedSet) words() string {
 		}
 		words = append(words, word)
 	}
-	return strings.Join(words, ", ")
-}
-
-func (s importedSet) because() string {
-	if s.Why == oneValue {
-		return ""
+	text := strings.Join(words, ", ")
+	if s.Why != oneValue {
+		text += "; " + s.Why
 	}
-	return "; " + oneLine(s.Why)
+	return text
 }
 
 // oneLine keeps what comes from a zone inside its comment.
