@@ -9,8 +9,8 @@
 // the first record of the name and type, whatever its value, so that of two
 // addresses it may delete the wrong one. Both are done through the module's
 // client instead, which lists records with their ids and deletes by id. A zone
-// that the credential does not see makes the module panic, which the wrapper
-// reports as an error.
+// that the credential does not see makes the module panic, which is told as what
+// it is.
 //
 // The vendor's description of the API says that a list of records without a
 // page has them all. hetznertest is a fake of what is used.

@@ -66,8 +66,8 @@ func TestBadAnswers(t *testing.T) {
 		want string
 	}{
 		{"<html><body>Bad gateway</body></html>", "invalid character"},
-		{`{"zones":[]}`, "panicked"},
-		{`{}`, "panicked"},
+		{`{"zones":[]}`, "no zone example.com of this credential"},
+		{`{}`, "not moved to the Cloud Console"},
 		{"", "unexpected end"},
 	} {
 		fake.Server.Arm(httpfake.Any, 0, httpfake.Fault{Status: 200, Body: row.body})

@@ -35,9 +35,19 @@ type library struct {
 	client *hetzner.Client
 }
 
-// GetRecords lists the zone's records as the API has them, with their ids.
-func (l library) GetRecords(ctx context.Context, zone string) ([]libdns.Record, error) {
-	records, err := l.client.GetAllRecords(ctx, strings.TrimSuffix(zone, "."))
+// GetRecords lists the zone's records as the API has them, with their ids. The
+// module's client takes the first zone of an answer that may have none.
+func (l library) GetRecords(ctx context.Context, zone string) (_ []libdns.Record, err error) {
+	name := strings.TrimSuffix(zone, ".")
+	defer func() {
+		if recover() != nil {
+			err = &provider.Error{
+				Class: provider.Retryable, Op: "list zone " + zone + " by hetzner", Code: "no zone", Err: fmt.Errorf("the API knows no zone %s of this credential", name),
+				Hint: "see whether the zone is in the DNS Console of that account, and was not moved to the Cloud Console; then: sidestep validate --online",
+			}
+		}
+	}()
+	records, err := l.client.GetAllRecords(ctx, name)
 	if err != nil {
 		return nil, err
 	}
