@@ -433,3 +433,52 @@ func BenchmarkList100000(b *testing.B) {
 		a.snapshot(entries)
 	}
 }
+
+// copied is a zone in which the first of some addresses has its copy: the next
+// take-away looks and deletes.
+func copied(values ...string) []libdns.RR {
+	records := []libdns.RR{rr("_sidestep-paused.www.example.com.", "TXT", "v=sidestep1 type=A value="+one+" ttl=300")}
+	for _, v := range values {
+		records = append(records, rr("www.example.com.", "A", v))
+	}
+	return records
+}
+
+// What an operator did since the list is seen in the look before the deletion.
+func TestLookBeforeADeletion(t *testing.T) {
+	const three = "192.0.2.3"
+	for name, row := range map[string]struct {
+		edit      func([]libdns.RR) []libdns.RR
+		survivors []string
+		words     string
+	}{
+		"survivor": {func(rrs []libdns.RR) []libdns.RR { return slices.Delete(rrs, 2, 3) }, []string{two}, two + " is no longer live"},
+		"ttl":      {func(rrs []libdns.RR) []libdns.RR { rrs[1].TTL = time.Hour; return rrs }, []string{two}, "the TTL of " + one},
+		"last":     {func(rrs []libdns.RR) []libdns.RR { return rrs[:2] }, nil, "nothing would be left live"},
+		"copy":     {func(rrs []libdns.RR) []libdns.RR { return rrs[1:] }, []string{two}, "the copy of " + one},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, l := setup(t, habits{}, Known{}, copied(one, two, three)...)
+			call := pauseOne(listed(t, a))
+			call.Survivors = row.survivors
+			l.records = row.edit(slices.Clone(l.records))
+			wantClass(t, a.TakeAway(t.Context(), call), provider.Conflict, row.words)
+			if !slices.Contains(l.live(), one) {
+				t.Error("it was deleted all the same")
+			}
+		})
+	}
+}
+
+// Which form a text is written in is seen from the list.
+func TestTextsAreWrittenAsTheyAreListed(t *testing.T) {
+	for _, quoted := range []bool{false, true} {
+		a, l := setup(t, habits{quoted: quoted}, Known{}, append(twoAddresses(), rr("example.com.", "TXT", "v=spf1 -all"))...)
+		if err := a.TakeAway(t.Context(), pauseOne(listed(t, a))); err != nil {
+			t.Fatal(err)
+		}
+		if sent := l.calls[len(l.calls)-1]; strings.Contains(sent, `"v=sidestep1`) != quoted {
+			t.Errorf("quoted %v: sent %s", quoted, sent)
+		}
+	}
+}
