@@ -180,7 +180,7 @@ func (d *Daemon) becomeLeader(held lease.Held) (notes *store.Notes, quiet bool) 
 	}
 	d.leader.set(held, nil)
 	first := ""
-	if wait := d.writer.Quiet(); !quiet && wait > 0 {
+	if wait := d.writer.Doubt(); !quiet && wait > 0 {
 		first = fmt.Sprintf("nothing is taken away for %s, until what another process may have sent is beyond doubt", wait)
 	}
 	d.log.Info("leader", "node", d.leader.node, "open_calls", open, "first", first)

@@ -167,6 +167,19 @@ func (r *Reconciler) Quiet() time.Duration {
 	return quiet
 }
 
+// Doubt is how long after Lead the last zone may wait before it takes anything
+// away. Zones whose provider compares and swaps do not wait: the first claim makes
+// it refuse every older call.
+func (r *Reconciler) Doubt() time.Duration {
+	doubt := time.Duration(0)
+	for _, w := range r.workers {
+		if p := w.zone.Adapter.Promises(); !p.Fenced {
+			doubt = max(doubt, p.Quiet())
+		}
+	}
+	return doubt
+}
+
 // Adapters lists the adapters of all zones, in no order.
 func (r *Reconciler) Adapters() []provider.Adapter {
 	var list []provider.Adapter
