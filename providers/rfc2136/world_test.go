@@ -190,6 +190,7 @@ func (h *hand) empty() {
 
 func TestConformance(t *testing.T) {
 	onEach(t, rfc2136test.Zone{}, func(t *testing.T, server *rfc2136test.Server) {
+		t.Parallel() // most of it is waiting for dig
 		proxy := rfc2136test.StartProxy(t, server)
 		var refused []string
 		if isPowerDNS(t) {
