@@ -83,8 +83,9 @@ func TestFaultWalk(t *testing.T) {
 	}
 }
 
-// walkers is how many walks go side by side: most of the time they wait.
-const walkers = 16
+// walkers is how many walks of one provider go side by side: most of the time
+// they wait.
+const walkers = 10
 
 // step is one walk: what happens to which request of which turn.
 type step struct {

@@ -24,7 +24,7 @@ var walkAnswers = []string{"127.0.0.11", "127.0.0.12"}
 // The pace of a sidestep whose probes are none, and cannot be late; and of one
 // that probes in a busy machine.
 var (
-	insidePace  = pace{interval: 100 * time.Millisecond, debounce: 10 * time.Millisecond}
+	insidePace  = pace{interval: 200 * time.Millisecond, debounce: 10 * time.Millisecond}
 	outsidePace = pace{interval: 250 * time.Millisecond, debounce: 20 * time.Millisecond}
 )
 
