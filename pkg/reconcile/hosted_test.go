@@ -407,3 +407,42 @@ func TestCase70WriteTimedOutButHappened(t *testing.T) {
 		})
 	}
 }
+
+// TestCase56FullSetMakesRoom: the provider lets a name have two live values. One of
+// two dies and a third is wanted: the add is refused, so the dead one goes first,
+// beside the healthy one, and then the third comes in. Where there is no healthy
+// one beside it, nothing is taken out to make room.
+func TestCase56FullSetMakesRoom(t *testing.T) {
+	for _, row := range []struct {
+		name         string
+		limit        int
+		live, wanted []string
+		after        []string
+	}{
+		{"beside a healthy one", 2, values[:2], values[1:], values[1:]},
+		{"alone", 1, values[:1], values[1:2], values[:1]},
+		{"one dead of three", 1, values[:2], values[2:], values[:2]},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			forClasses(t, func(t *testing.T, class memory.Class) {
+				w := newWorld(t, slow(class), row.live...)
+				time.Sleep(20 * time.Second) // nothing is in doubt
+				s := w.shimmed()
+				s.write = func(ctx context.Context, call provider.Call, next func(context.Context, provider.Call) error) error {
+					if len(call.Add) > 0 && len(w.zone.Live(www)) >= row.limit {
+						e := provider.Failf(provider.Permanent, "write "+call.Key.String(), "LimitExceeded", "no more values")
+						e.Full = true
+						return e
+					}
+					return next(ctx, call)
+				}
+				report := w.round(w.want(row.wanted...))
+				if failed := !slices.Equal(row.after, row.wanted); (report.Err != nil) != failed {
+					t.Errorf("the round ended with %v", report.Err)
+				}
+				w.mustLive(t, row.after...)
+				w.check(t)
+			}, memory.Status)
+		})
+	}
+}

@@ -33,8 +33,9 @@ func (s step) onlyAdds() step { return step{add: s.add} }
 type footing struct {
 	promises provider.Promises
 	doubt    *doubts
-	now      time.Duration // boot time
-	follows  bool          // the zone was not listed but worked out: it lacks no write of ours
+	now      time.Duration        // boot time
+	follows  bool                 // the zone was not listed but worked out: it lacks no write of ours
+	full     map[record.Key]error // sets that take no more live values
 }
 
 // next derives the next call of a record set. Adds go first and wait for no
@@ -46,6 +47,9 @@ func (f footing) next(s plan.Set) step {
 		return step{wait: at, why: "the stamp of the last write may not be in the list yet"}
 	}
 	add, away := split(s.Open())
+	if f.full[s.Key()] != nil {
+		return f.room(s, away)
+	}
 	adds := f.adds(s.Key(), add)
 	together := f.promises.Together && len(adds.add) == len(add)
 	if len(away) == 0 || len(add) > 0 && !together {
@@ -54,6 +58,21 @@ func (f footing) next(s plan.Set) step {
 	next := f.aways(s, add, away)
 	if next.wait > 0 && len(add) > 0 {
 		return adds // which wait for no take-away
+	}
+	return next
+}
+
+// room takes out first what has to go anyway, where the provider takes no more
+// live values of the set until one is out of it; beside enough wanted values that
+// are live and beyond doubt, and only then.
+func (f footing) room(s plan.Set, away []plan.Change) step {
+	pauses := slices.DeleteFunc(slices.Clone(away), func(c plan.Change) bool { return c.Action != record.Pause })
+	if len(pauses) == 0 {
+		return step{}
+	}
+	next := f.aways(s, nil, pauses)
+	if next.wait <= f.now {
+		next.wait = 0 // time alone does not make it possible
 	}
 	return next
 }

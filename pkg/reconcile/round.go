@@ -37,12 +37,13 @@ type round struct {
 	accepted map[record.Change]int // how often each change was sent and accepted
 	unclear  int                   // calls in a row whose outcome only the list could tell
 	aside    map[record.Key]error  // record sets that this round gave up
+	full     map[record.Key]error  // record sets whose last add was refused because nothing more fits in
 }
 
 func (w *worker) newRound(work engine.Work, orders Orders) *round {
 	return &round{
 		worker: w, work: work, orders: orders, report: Report{Zone: w.zone.Name},
-		refused: map[record.Key]int{}, accepted: map[record.Change]int{}, aside: map[record.Key]error{},
+		refused: map[record.Key]int{}, accepted: map[record.Change]int{}, aside: map[record.Key]error{}, full: map[record.Key]error{},
 	}
 }
 
@@ -177,7 +178,7 @@ func (r *round) pending() bool {
 // for the first that may have one.
 func (r *round) call(ctx context.Context) (more bool, err error) {
 	now := r.options.Clock.Boot()
-	on := footing{promises: r.zone.Adapter.Promises(), doubt: r.doubt, now: now, follows: r.follows}
+	on := footing{promises: r.zone.Adapter.Promises(), doubt: r.doubt, now: now, follows: r.follows, full: r.full}
 	var wait step
 	for _, s := range r.current.Sets {
 		if r.aside[s.Key()] != nil {
@@ -190,9 +191,15 @@ func (r *round) call(ctx context.Context) (more bool, err error) {
 		if !next.empty() {
 			return true, r.send(ctx, s, next)
 		}
+		if full := r.full[s.Key()]; full != nil && next.wait == 0 {
+			r.aside[s.Key()] = full
+		}
 		if next.wait > 0 && (wait.wait == 0 || next.wait < wait.wait) {
 			wait = next
 		}
+	}
+	if wait.wait == 0 && !r.pending() {
+		return true, nil
 	}
 	if wait.wait == 0 {
 		r.report.Detail = "what is left takes something away or has to wait, and only adds were asked for"

@@ -3,6 +3,7 @@ package reconcile
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -87,6 +88,7 @@ func (r *round) keepOutcome(changes []plan.Change, err error) {
 func (r *round) sort(key record.Key, err error) error {
 	if err == nil {
 		r.refused[key], r.unclear = 0, 0
+		delete(r.full, key)
 		return nil
 	}
 	if gateClosed(err) {
@@ -100,7 +102,11 @@ func (r *round) sort(key record.Key, err error) error {
 		}
 		return nil
 	case provider.Permanent:
-		r.aside[key] = err
+		if full, ok := errors.AsType[*provider.Error](err); ok && full.Full && r.full[key] == nil {
+			r.full[key] = err
+		} else {
+			r.aside[key] = err
+		}
 		return nil
 	case provider.Ambiguous, provider.FencedOut:
 		r.log.Debug("only the list can tell what became of a write", "class", class.String(), "error", err)

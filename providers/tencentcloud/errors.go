@@ -15,6 +15,7 @@ type verdict struct {
 	class provider.Class
 	open  bool // a write that was answered so may have happened
 	after time.Duration
+	full  bool // see provider.Error
 	hint  string
 }
 
@@ -23,7 +24,7 @@ const (
 	hintRights = "let the key's user list and edit the zone (policy QcloudDNSPodFullAccess, or one for this domain); then: sidestep validate --online"
 	hintZone   = "see that the domain is in the account of this key, and that edition is right; then: sidestep validate --online"
 	hintDomain = "look at the domain's status in the DNSPod console; nothing is written before it is normal"
-	hintPlan   = "the domain's plan allows no more values of this name and line at once: upgrade the plan, or let fewer be live; no live value is taken away to make room"
+	hintPlan   = "the domain's plan allows no more values of this name and line at once: upgrade the plan, or let fewer be live; no working value is taken away to make room"
 	hintTTL    = "the domain's plan does not keep so small a TTL; write a larger ttl (600 s suits every plan)"
 )
 
@@ -75,7 +76,7 @@ var families = map[string]verdict{
 	"InvalidAction":         {class: provider.Permanent},
 	"UnsupportedOperation":  {class: provider.Permanent},
 	"ResourceNotFound":      {class: provider.Permanent},
-	"LimitExceeded":         {class: provider.Permanent, hint: hintPlan},
+	"LimitExceeded":         {class: provider.Permanent, full: true, hint: hintPlan},
 	"RequestLimitExceeded":  {class: provider.Retryable, after: time.Second, hint: "see who else uses this key"},
 }
 
@@ -94,7 +95,7 @@ func (a *Adapter) refusal(q request, said *answer, header http.Header, signed ti
 	if !known { // of the API itself: InternalError, and what nobody has seen yet
 		v = verdict{class: provider.Retryable, open: true}
 	}
-	e.Class, e.After, e.Hint = v.class, v.after, v.hint
+	e.Class, e.After, e.Full, e.Hint = v.class, v.after, v.full, v.hint
 	if v.open && q.write {
 		e.Class = provider.Ambiguous
 	}
