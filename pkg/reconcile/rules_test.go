@@ -401,9 +401,11 @@ func (p *player) nothingGone() error {
 // enoughLive looks for an effect of an adapter that left less than min_live
 // values live, and less than there were. Two writers, and an operator, can do
 // that together where nothing is compared; and so can a write of a whole set
-// that is late, or rests on a list that does not show a late one yet.
+// that is late, or rests on a list that does not show a late one yet, and a late
+// call of any kind once the set was emptied on purpose, see tolerated.
 func (p *player) enoughLive() error {
 	whole := p.scene.class == memory.Whole
+	emptied := p.scene.empty && !p.scene.class.Fenced()
 	if !p.scene.class.Fenced() && (p.scene.nodes > 1 || p.scene.hands) || whole && p.scene.behind > 0 {
 		return nil
 	}
@@ -419,7 +421,7 @@ func (p *player) enoughLive() error {
 	}
 	for i := 1; i < len(history); i++ {
 		v := history[i]
-		if v.Cause.Call == nil || v.Cause.Call.Empty || v.Cause.Late && whole {
+		if v.Cause.Call == nil || v.Cause.Call.Empty || v.Cause.Late && (whole || emptied) {
 			continue
 		}
 		if before, after := count(history[i-1]), count(v); after < before && after < p.scene.minLive {
