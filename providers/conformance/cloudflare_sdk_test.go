@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"maps"
 	"net/http"
 	"reflect"
 	"slices"
@@ -69,9 +70,7 @@ func with[P any](f fields) P {
 func (f fields) plus(change fields) fields {
 	out := fields{}
 	for _, from := range []fields{f, change} {
-		for name, value := range from {
-			out[name] = value
-		}
+		maps.Copy(out, from)
 	}
 	return out
 }
@@ -196,7 +195,7 @@ func wantVendorError(t *testing.T, what string, err error, status int, code int6
 		t.Errorf("%s: expected an error of the API, got %v", what, err)
 		return
 	}
-	errs, ok := v.Elem().FieldByName("Errors").Interface().([]shared.ErrorData)
+	errs, ok := reflect.TypeAssert[[]shared.ErrorData](v.Elem().FieldByName("Errors"))
 	if got := v.Elem().FieldByName("StatusCode").Int(); !ok || int(got) != status || len(errs) != 1 || errs[0].Code != code || errs[0].Message == "" {
 		t.Errorf("%s: expected %d with code %d, got %d: %+v", what, status, code, got, errs)
 	}
