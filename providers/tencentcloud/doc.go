@@ -45,7 +45,8 @@
 // (AuthFailure.SignatureExpire), which bounds how late anything can be carried
 // out, also for a process that was stopped; a synchronised clock is a condition.
 // The limits of a plan on live values of one name and line are met when a value
-// is resumed or created: they are reported, and nothing is taken away for room.
+// is resumed or created: they are reported as such, so that a value which has to
+// go anyway makes room, and no working one does.
 //
 // # Lines
 //
