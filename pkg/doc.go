@@ -28,6 +28,7 @@
 //	      providertest/    the suite that every adapter passes
 //	        realserver/    real server programs, run for tests
 //	      generic/         any libdns provider, with reduced promises
+//	      vendordata/      what a vendor keeps beside a record, in libdns's records
 //	      httpapi/         one request to an HTTP API, sent once, its outcome classed
 //	        httpfake/      what the fake servers of such APIs have in common
 //	    authority/         an authoritative DNS server on loopback

@@ -55,6 +55,7 @@ var rooms = map[string]allowed{
 	"pkg/provider/memory":           {own: "record provider"},
 	"pkg/provider/providertest":     {own: "record provider"},
 	"pkg/provider/generic":          {own: "record provider", mods: "github.com/libdns/libdns"},
+	"pkg/provider/vendordata":       {mods: "github.com/libdns/libdns"},
 	"pkg/provider/httpapi":          {own: "provider"},
 	"pkg/provider/httpapi/httpfake": {},
 	"pkg/authority":                 {own: "record", mods: "github.com/miekg/dns"},
@@ -94,7 +95,7 @@ var rooms = map[string]allowed{
 
 	// providers
 	"providers":                           {own: "provider providers/cloudflare providers/gandi providers/hetzner providers/local providers/ovh providers/powerdns providers/rfc2136 providers/route53 providers/tencentcloud"},
-	"providers/cloudflare":                {own: "record provider provider/httpapi", mods: "github.com/libdns/libdns"},
+	"providers/cloudflare":                {own: "record provider provider/httpapi provider/vendordata", mods: "github.com/libdns/libdns"},
 	"providers/cloudflare/cloudflaretest": {own: "record provider provider/providertest provider/httpapi/httpfake"},
 	"providers/gandi":                     {own: "provider provider/generic", mods: "github.com/libdns/gandi github.com/libdns/libdns"},
 	"providers/gandi/ganditest":           {own: "record provider provider/httpapi/httpfake provider/providertest"},
@@ -103,7 +104,7 @@ var rooms = map[string]allowed{
 	"providers/ovh":                       {own: "provider provider/generic provider/httpapi", mods: "github.com/libdns/libdns github.com/libdns/ovh github.com/ovh/go-ovh"},
 	"providers/ovh/ovhtest":               {own: "record provider provider/httpapi/httpfake provider/providertest"},
 	"providers/local":                     {own: "record provider authority", mods: "github.com/libdns/libdns github.com/miekg/dns golang.org/x/sys/unix"},
-	"providers/powerdns":                  {own: "record provider provider/httpapi", mods: "github.com/libdns/libdns"},
+	"providers/powerdns":                  {own: "record provider provider/httpapi provider/vendordata", mods: "github.com/libdns/libdns"},
 	"providers/powerdns/powerdnstest": {
 		own:  "record provider provider/httpapi/httpfake provider/providertest provider/providertest/realserver",
 		mods: "github.com/miekg/dns",
@@ -111,12 +112,12 @@ var rooms = map[string]allowed{
 	"providers/rfc2136":             {own: "record provider", mods: "github.com/libdns/libdns github.com/miekg/dns"},
 	"providers/rfc2136/rfc2136test": {own: "provider/providertest/realserver", mods: "github.com/miekg/dns"},
 	"providers/route53": {
-		own:  "record provider provider/httpapi",
+		own:  "record provider provider/httpapi provider/vendordata",
 		mods: "github.com/aws/aws-sdk-go-v2 github.com/aws/smithy-go github.com/libdns/libdns",
 	},
 	"providers/route53/route53test": {own: "record provider provider/providertest provider/httpapi/httpfake"},
 	"providers/tencentcloud": {
-		own:  "record provider provider/httpapi",
+		own:  "record provider provider/httpapi provider/vendordata",
 		mods: "github.com/libdns/libdns golang.org/x/net/idna",
 	},
 	"providers/tencentcloud/tencentcloudtest": {

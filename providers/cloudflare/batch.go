@@ -63,7 +63,7 @@ func (b *batch) witness(e *entry) { b.rename(e, e.name) }
 
 // text posts a TXT record.
 func (b *batch) text(name record.Name, text string) {
-	b.Posts = append(b.Posts, post{Type: "TXT", Name: name.Unrooted(), Content: quote(text), TTL: stampTTL})
+	b.Posts = append(b.Posts, post{Type: "TXT", Name: name.Unrooted(), Content: provider.QuoteText(text), TTL: stampTTL})
 }
 
 // stamp replaces the listed stamps by the next one: by their ids, of which none

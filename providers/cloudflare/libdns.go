@@ -13,6 +13,7 @@ import (
 	"github.com/libdns/libdns"
 
 	"sidestep/pkg/provider"
+	"sidestep/pkg/provider/vendordata"
 	"sidestep/pkg/record"
 )
 
@@ -231,61 +232,7 @@ func (a *Adapter) toLibdns(w wire) libdns.Record {
 		return rr
 	}
 	attributes := Attributes{ID: w.ID, Proxied: w.Proxied, Comment: w.Comment, Tags: json.RawMessage(w.Tags), Settings: json.RawMessage(w.Settings)}
-	return withData(parsed, attributes)
-}
-
-func withData(r libdns.Record, data any) libdns.Record {
-	switch r := r.(type) {
-	case libdns.Address:
-		r.ProviderData = data
-		return r
-	case libdns.CAA:
-		r.ProviderData = data
-		return r
-	case libdns.CNAME:
-		r.ProviderData = data
-		return r
-	case libdns.MX:
-		r.ProviderData = data
-		return r
-	case libdns.NS:
-		r.ProviderData = data
-		return r
-	case libdns.SRV:
-		r.ProviderData = data
-		return r
-	case libdns.ServiceBinding:
-		r.ProviderData = data
-		return r
-	case libdns.TXT:
-		r.ProviderData = data
-		return r
-	}
-	return r
-}
-
-func dataFrom(r libdns.Record) (Attributes, bool) {
-	var data any
-	switch r := r.(type) {
-	case libdns.Address:
-		data = r.ProviderData
-	case libdns.CAA:
-		data = r.ProviderData
-	case libdns.CNAME:
-		data = r.ProviderData
-	case libdns.MX:
-		data = r.ProviderData
-	case libdns.NS:
-		data = r.ProviderData
-	case libdns.SRV:
-		data = r.ProviderData
-	case libdns.ServiceBinding:
-		data = r.ProviderData
-	case libdns.TXT:
-		data = r.ProviderData
-	}
-	attributes, ok := data.(Attributes)
-	return attributes, ok
+	return vendordata.Put(parsed, attributes)
 }
 
 // wanted reads what a caller wants to write.
@@ -305,7 +252,7 @@ func (a *Adapter) wanted(r libdns.Record) (wanted, error) {
 	if err := w.fill(rr.Data); err != nil {
 		return wanted{}, err
 	}
-	if attributes, found := dataFrom(r); found {
+	if attributes, found := vendordata.Of(r).(Attributes); found {
 		w.inherit(wire{Proxied: attributes.Proxied, Comment: attributes.Comment, Tags: string(attributes.Tags), Settings: string(attributes.Settings)})
 	}
 	w.set = setOf(w.Name, w.Type)

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"sidestep/pkg/provider"
 )
 
 // parts is the data of the types that the API takes apart.
@@ -98,7 +100,7 @@ func (p *post) fill(data string) error {
 	}
 	switch p.Type {
 	case "TXT":
-		p.Content = quote(data)
+		p.Content = provider.QuoteText(data)
 		return nil
 	case "CNAME", "NS", "PTR":
 		p.Content = strings.TrimSuffix(data, ".")

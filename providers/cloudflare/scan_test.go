@@ -97,8 +97,8 @@ func TestParserKeepsWhatIsStrange(t *testing.T) {
 func TestTextsAreBytes(t *testing.T) {
 	long := strings.Repeat("a", 255) + "b\"\\\x00é"
 	for _, text := range []string{"", "x", `a "quoted" \ word`, long, strings.Repeat("x", 600), "\xff\x01"} {
-		if got := unquote(quote(text)); got != text {
-			t.Errorf("%q came back as %q by %s", text, got, quote(text))
+		if got := unquote(provider.QuoteText(text)); got != text {
+			t.Errorf("%q came back as %q by %s", text, got, provider.QuoteText(text))
 		}
 	}
 	for content, want := range map[string]string{

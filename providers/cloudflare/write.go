@@ -124,13 +124,8 @@ func (a *Adapter) view(op string, seen *provider.Snapshot) (*view, error) {
 
 func (a *Adapter) steerable(op string, call provider.Call) error {
 	key := call.Key
-	switch {
-	case key.Type != record.A && key.Type != record.AAAA && key.Type != record.CNAME:
-		return provider.Failf(provider.Permanent, op, "", "expected a set of type A, AAAA or CNAME")
-	case !key.Name.In(a.zone) || key.Zone != a.zone:
-		return provider.Failf(provider.Permanent, op, "", "the name is not in the zone %s", a.zone)
-	case key.Variant != "":
-		return provider.Failf(provider.Permanent, op, "", "Cloudflare has no variants of a record set")
+	if err := provider.Steerable(op, a.zone, key, false); err != nil {
+		return err
 	}
 	for _, c := range slices.Concat(call.Add, call.Away) {
 		if c.Key != key {

@@ -182,19 +182,10 @@ func (a *Adapter) write(ctx context.Context, call provider.Call) error {
 }
 
 func (a *Adapter) steerable(op string, call provider.Call) error {
-	key := call.Key
-	_, err := record.ParseType(string(key.Type))
-	switch {
-	case call.Seen == nil || call.Seen.Zone != a.zone:
+	if call.Seen == nil || call.Seen.Zone != a.zone {
 		return provider.Failf(provider.Permanent, op, "", "the call rests on no list of this zone")
-	case err != nil:
-		return provider.Failf(provider.Permanent, op, "", "%w", err)
-	case !key.Name.In(a.zone) || key.Zone != a.zone:
-		return provider.Failf(provider.Permanent, op, "", "the name is not in the zone %s", a.zone)
-	case key.Variant != "":
-		return provider.Failf(provider.Permanent, op, "", "PowerDNS has no variants of a record set")
 	}
-	return nil
+	return provider.Steerable(op, a.zone, call.Key, false)
 }
 
 // send makes one PATCH, the gate asked last.

@@ -219,7 +219,7 @@ func (d *draft) pause(c record.Change) error {
 func (d *draft) park(value string) {
 	d.uncopy(value)
 	copied := provider.Parked{Type: d.key.Type, Value: value, TTL: seconds(d.old.TTL)}
-	d.parked = append(d.parked, parkedText{member{Content: quote(copied.String())}, &copied})
+	d.parked = append(d.parked, parkedText{member{Content: provider.QuoteText(copied.String())}, &copied})
 }
 
 // swap puts a value in the place of another, which is parked.
@@ -253,7 +253,7 @@ func (d *draft) setTTL(c record.Change) error {
 		if d.isCopy(p, c.Value) {
 			copied := *p.copy
 			copied.TTL = c.TTL
-			d.parked[i] = parkedText{member{Content: quote(copied.String())}, &copied}
+			d.parked[i] = parkedText{member{Content: provider.QuoteText(copied.String())}, &copied}
 		}
 	}
 	if have == nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/libdns/libdns"
 
 	"sidestep/pkg/provider"
+	"sidestep/pkg/provider/vendordata"
 	"sidestep/pkg/record"
 )
 
@@ -249,7 +250,7 @@ func contentOf(r libdns.RR) (string, error) {
 	case r.Type == "" || r.Type == "SOA":
 		return "", fmt.Errorf("a record of type %q is not set in this way", r.Type)
 	case r.Type == "TXT":
-		return quote(r.Data), nil
+		return provider.QuoteText(r.Data), nil
 	case strings.TrimSpace(r.Data) == "":
 		return "", fmt.Errorf("no value")
 	}
@@ -299,8 +300,8 @@ func paramOf(field string) int {
 // regard to letter case.
 func same(kind, x, y string) bool {
 	if kind == "TXT" {
-		a, err1 := textOf(x)
-		b, err2 := textOf(y)
+		a, err1 := provider.ParseText(x)
+		b, err2 := provider.ParseText(y)
 		return err1 == nil && err2 == nil && a == b
 	}
 	return strings.EqualFold(spelled(kind, x), spelled(kind, y)) && (kind != "CAA" || x == y)
@@ -320,7 +321,7 @@ func (a *Adapter) matches(set rrset, m member, r libdns.RR) bool {
 	case r.Data == "":
 		return true
 	case set.Type == "TXT":
-		return same("TXT", m.Content, quote(r.Data))
+		return same("TXT", m.Content, provider.QuoteText(r.Data))
 	}
 	return same(set.Type, m.Content, r.Data)
 }
@@ -333,7 +334,7 @@ func (a *Adapter) toLibdns(set rrset, m member) libdns.Record {
 		rr.TTL = time.Nanosecond // a TTL of 0 itself: libdns reads plain 0 as unset
 	}
 	if set.Type == "TXT" {
-		if text, err := textOf(m.Content); err == nil {
+		if text, err := provider.ParseText(m.Content); err == nil {
 			rr.Data = text
 		}
 	}
@@ -345,35 +346,5 @@ func (a *Adapter) toLibdns(set rrset, m member) libdns.Record {
 	for _, c := range set.Comments {
 		data.Comments = append(data.Comments, Comment{c.Content, c.Account, time.Unix(c.Modified, 0).UTC()})
 	}
-	return withData(parsed, data)
-}
-
-func withData(r libdns.Record, data Attributes) libdns.Record {
-	switch r := r.(type) {
-	case libdns.Address:
-		r.ProviderData = data
-		return r
-	case libdns.CAA:
-		r.ProviderData = data
-		return r
-	case libdns.CNAME:
-		r.ProviderData = data
-		return r
-	case libdns.MX:
-		r.ProviderData = data
-		return r
-	case libdns.NS:
-		r.ProviderData = data
-		return r
-	case libdns.SRV:
-		r.ProviderData = data
-		return r
-	case libdns.ServiceBinding:
-		r.ProviderData = data
-		return r
-	case libdns.TXT:
-		r.ProviderData = data
-		return r
-	}
-	return r
+	return vendordata.Put(parsed, data)
 }

@@ -137,7 +137,7 @@ func (b *builder) text(name record.Name, named bool, set rrset) {
 		if m.Disabled {
 			continue
 		}
-		text, err := textOf(m.Content)
+		text, err := provider.ParseText(m.Content)
 		switch {
 		case err != nil && stamps:
 			b.skip(set, err)
@@ -221,7 +221,7 @@ func copyOf(m member) (provider.Parked, error) {
 	if m.Disabled {
 		return provider.Parked{}, fmt.Errorf("a parked copy that is disabled: %s", m.Content)
 	}
-	text, err := textOf(m.Content)
+	text, err := provider.ParseText(m.Content)
 	if err != nil {
 		return provider.Parked{}, err
 	}

@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"pgregory.net/rapid"
-
 	"sidestep/pkg/provider"
 	"sidestep/pkg/record"
 )
@@ -47,27 +45,6 @@ func TestSettings(t *testing.T) {
 	if got := a.zonePath(); got != "/api/v1/servers/a%20b/zones/0=2F25.2.0.192.in-addr.arpa." || a.Promises().Late != time.Second {
 		t.Errorf("got %s", got)
 	}
-}
-
-func TestTexts(t *testing.T) {
-	for content, want := range map[string]string{
-		`"a"`: "a", `"a" "b"`: "ab", `"a""b"`: "ab", ` "a" `: "a", `""`: "", ``: "", `"\"\\"`: `"\`, `"\065\255"`: "A\xff", `"é"`: "é",
-	} {
-		if got, err := textOf(content); err != nil || got != want {
-			t.Errorf("%s: expected %q, got %q, %v", content, want, got, err)
-		}
-	}
-	for _, content := range []string{`a`, `"a`, `"a" b`, `"\`, `"\"`, `"\25"`, `"\256"`, `"\2x5"`} {
-		if got, err := textOf(content); err == nil {
-			t.Errorf("%s: expected an error, got %q", content, got)
-		}
-	}
-	rapid.Check(t, func(t *rapid.T) {
-		text := string(rapid.SliceOfN(rapid.Byte(), 0, 600).Draw(t, "text"))
-		if got, err := textOf(quote(text)); err != nil || got != text {
-			t.Fatalf("%q came back as %q, %v", text, got, err)
-		}
-	})
 }
 
 // Marks of several spellings, and what only looks like one.

@@ -160,7 +160,7 @@ func (a *Adapter) write(ctx context.Context, call provider.Call) error {
 
 // draw turns a call into an update.
 func (a *Adapter) draw(op string, call provider.Call, v *view) (*update, error) {
-	if err := a.steerable(op, call.Key); err != nil {
+	if err := provider.Steerable(op, a.zone, call.Key, false); err != nil {
 		return nil, err
 	}
 	d, err := newDraft(op, call.Key, v)
@@ -184,18 +184,6 @@ func (a *Adapter) draw(op string, call provider.Call, v *view) (*update, error) 
 	}
 	u.draft(d)
 	return u, nil
-}
-
-func (a *Adapter) steerable(op string, key record.Key) error {
-	switch {
-	case kinds[key.Type] == 0:
-		return provider.Failf(provider.Permanent, op, "", "expected a set of type A, AAAA or CNAME")
-	case !key.Name.In(a.zone) || key.Zone != a.zone:
-		return provider.Failf(provider.Permanent, op, "", "the name is not in the zone %s", a.zone)
-	case key.Variant != "":
-		return provider.Failf(provider.Permanent, op, "", "the DNS has no variants of a record set")
-	}
-	return nil
 }
 
 // stamp compares the listed stamps and leaves next. Where the server was found

@@ -144,7 +144,7 @@ func (a *Adapter) write(ctx context.Context, call provider.Call) error {
 
 // draw turns a call into a batch.
 func (a *Adapter) draw(op string, call provider.Call, v *view) (*batch, error) {
-	if err := a.steerable(op, call.Key); err != nil {
+	if err := provider.Steerable(op, a.zone, call.Key, true); err != nil {
 		return nil, err
 	}
 	d, err := newDraft(op, call.Key, v)
@@ -164,16 +164,6 @@ func (a *Adapter) draw(op string, call provider.Call, v *view) (*batch, error) {
 		return nil, err
 	}
 	return b, b.draft(d)
-}
-
-func (a *Adapter) steerable(op string, key record.Key) error {
-	switch {
-	case !slices.Contains([]record.Type{record.A, record.AAAA, record.CNAME}, key.Type):
-		return provider.Failf(provider.Permanent, op, "", "expected a set of type A, AAAA or CNAME")
-	case !key.Name.In(a.zone) || key.Zone != a.zone:
-		return provider.Failf(provider.Permanent, op, "", "the name is not in the zone %s", a.zone)
-	}
-	return nil
 }
 
 // whose finds out what a refused batch rested on that is no longer so: the list

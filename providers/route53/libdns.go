@@ -12,6 +12,7 @@ import (
 	"github.com/libdns/libdns"
 
 	"sidestep/pkg/provider"
+	"sidestep/pkg/provider/vendordata"
 	"sidestep/pkg/record"
 )
 
@@ -314,38 +315,7 @@ func (a *Adapter) toLibdns(s *rrset) []libdns.Record {
 		if err != nil {
 			parsed = rr
 		}
-		records = append(records, withData(parsed, *s))
+		records = append(records, vendordata.Put(parsed, *s))
 	}
 	return records
-}
-
-// withData puts the set that a record is of into its ProviderData.
-func withData(r libdns.Record, s rrset) libdns.Record {
-	switch r := r.(type) {
-	case libdns.Address:
-		r.ProviderData = s
-		return r
-	case libdns.CAA:
-		r.ProviderData = s
-		return r
-	case libdns.CNAME:
-		r.ProviderData = s
-		return r
-	case libdns.MX:
-		r.ProviderData = s
-		return r
-	case libdns.NS:
-		r.ProviderData = s
-		return r
-	case libdns.SRV:
-		r.ProviderData = s
-		return r
-	case libdns.ServiceBinding:
-		r.ProviderData = s
-		return r
-	case libdns.TXT:
-		r.ProviderData = s
-		return r
-	}
-	return r
 }

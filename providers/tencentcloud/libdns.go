@@ -11,6 +11,7 @@ import (
 	"github.com/libdns/libdns"
 
 	"sidestep/pkg/provider"
+	"sidestep/pkg/provider/vendordata"
 	"sidestep/pkg/record"
 )
 
@@ -332,68 +333,13 @@ func (a *Adapter) toLibdns(i *item) libdns.Record {
 	if err != nil {
 		return rr
 	}
-	return withData(parsed, attributes)
-}
-
-// withData puts the attributes where the type has room for them.
-func withData(r libdns.Record, data Attributes) libdns.Record {
-	switch r := r.(type) {
-	case libdns.Address:
-		r.ProviderData = data
-		return r
-	case libdns.CAA:
-		r.ProviderData = data
-		return r
-	case libdns.CNAME:
-		r.ProviderData = data
-		return r
-	case libdns.MX:
-		r.ProviderData = data
-		return r
-	case libdns.NS:
-		r.ProviderData = data
-		return r
-	case libdns.SRV:
-		r.ProviderData = data
-		return r
-	case libdns.ServiceBinding:
-		r.ProviderData = data
-		return r
-	case libdns.TXT:
-		r.ProviderData = data
-		return r
-	}
-	return r
-}
-
-// dataOf gives the attributes that a record comes with.
-func dataOf(r libdns.Record) Attributes {
-	var data any
-	switch r := r.(type) {
-	case libdns.Address:
-		data = r.ProviderData
-	case libdns.CAA:
-		data = r.ProviderData
-	case libdns.CNAME:
-		data = r.ProviderData
-	case libdns.MX:
-		data = r.ProviderData
-	case libdns.NS:
-		data = r.ProviderData
-	case libdns.SRV:
-		data = r.ProviderData
-	case libdns.ServiceBinding:
-		data = r.ProviderData
-	case libdns.TXT:
-		data = r.ProviderData
-	}
-	attributes, _ := data.(Attributes)
-	return attributes
+	return vendordata.Put(parsed, attributes)
 }
 
 // fromLibdns reads a record that a caller wants to be there.
 func (a *Adapter) fromLibdns(r libdns.Record) (item, error) {
-	rr, data := r.RR(), dataOf(r)
+	rr := r.RR()
+	data, _ := vendordata.Of(r).(Attributes)
 	i := item{Name: strings.TrimSuffix(rr.Name, "."), Type: strings.ToUpper(rr.Type), Value: rr.Data, Status: enabled, Line: a.edition.line, LineID: defaultLine, Remark: data.Remark}
 	switch {
 	case i.Name == "":
@@ -427,7 +373,8 @@ func (a *Adapter) fromLibdns(r libdns.Record) (item, error) {
 // matches is libdns's rule for deletions, within one line.
 func (a *Adapter) matches(i *item, r libdns.Record) bool {
 	rr := r.RR()
-	line := dataOf(r).LineID
+	data, _ := vendordata.Of(r).(Attributes)
+	line := data.LineID
 	if line == "" {
 		line = defaultLine
 	}

@@ -28,13 +28,8 @@ func (a *Adapter) begin(ctx context.Context, call provider.Call) (*work, error) 
 	if err := ctx.Err(); err != nil {
 		return nil, &provider.Error{Class: provider.Retryable, Op: w.op, Err: err, Hint: "nothing was sent"}
 	}
-	switch call.Key.Type {
-	case record.A, record.AAAA, record.CNAME:
-	default:
-		return nil, w.permanent("expected a set of type A, AAAA or CNAME")
-	}
-	if call.Key.Zone != a.zone || !call.Key.Name.In(a.zone) {
-		return nil, w.permanent("the name is not in the zone %s", a.zone)
+	if err := provider.Steerable(w.op, a.zone, call.Key, true); err != nil {
+		return nil, err
 	}
 	if spelled := a.spellings(line{defaultLine, a.edition.line}); call.Key.Variant == "" && len(spelled) > 0 {
 		return nil, w.permanent("the records of the config call the default line %q; write variant: %s on this one, too", spelled[0], spelled[0])

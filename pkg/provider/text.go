@@ -1,16 +1,42 @@
-package powerdns
+package provider
 
 import (
 	"fmt"
 	"strings"
 )
 
-// maxString is the longest character-string of a TXT record (RFC 1035 section 3.3).
+// maxString is the longest character string of a TXT record (RFC 1035 section 3.3).
 const maxString = 255
 
-// textOf is the text of a TXT record, its strings joined, byte for byte, free of
-// the quotes and escapes in which the API has it (RFC 1035 section 5.1).
-func textOf(content string) (string, error) {
+// QuoteText spells a text as the content of a TXT record in a zone file:
+// character strings in quotes, a byte without a plain form as a backslash and
+// three decimal digits (RFC 1035 section 5.1).
+func QuoteText(text string) string {
+	var out strings.Builder
+	for first := true; first || text != ""; first = false {
+		part := text[:min(len(text), maxString)]
+		text = text[len(part):]
+		if !first {
+			out.WriteByte(' ')
+		}
+		out.WriteByte('"')
+		for _, c := range []byte(part) {
+			switch {
+			case c == '"' || c == '\\':
+				out.Write([]byte{'\\', c})
+			case c < ' ' || c > '~':
+				fmt.Fprintf(&out, `\%03d`, c)
+			default:
+				out.WriteByte(c)
+			}
+		}
+		out.WriteByte('"')
+	}
+	return out.String()
+}
+
+// ParseText is QuoteText backwards: the strings joined, byte for byte.
+func ParseText(content string) (string, error) {
 	var text strings.Builder
 	rest := strings.TrimSpace(content)
 	for rest != "" {
@@ -55,28 +81,3 @@ func unescape(s string) (c byte, size int) {
 }
 
 func digit(c byte) bool { return c >= '0' && c <= '9' }
-
-// quote spells a text as the API wants it.
-func quote(text string) string {
-	var out strings.Builder
-	for first := true; first || text != ""; first = false {
-		part := text[:min(len(text), maxString)]
-		text = text[len(part):]
-		if !first {
-			out.WriteByte(' ')
-		}
-		out.WriteByte('"')
-		for _, c := range []byte(part) {
-			switch {
-			case c == '"' || c == '\\':
-				out.Write([]byte{'\\', c})
-			case c < ' ' || c > '~':
-				fmt.Fprintf(&out, `\%03d`, c)
-			default:
-				out.WriteByte(c)
-			}
-		}
-		out.WriteByte('"')
-	}
-	return out.String()
-}
