@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"regexp"
-	"strconv"
 	"strings"
 	"time"
 
@@ -28,7 +27,7 @@ func New(s provider.Settings) (provider.Adapter, error) {
 		return nil, provider.Failf(provider.Permanent, fmt.Sprintf("configure gandi for zone %s", s.Zone), "", "api_token: expected a personal access token, got nothing")
 	}
 	l := library{&gandi.Provider{BearerToken: token.Reveal()}}
-	return generic.New(s, l, generic.Known{Name: "gandi", Quoted: true, OneTTL: true, MinTTL: minTTL, Status: status, Settled: true}), nil
+	return generic.New(s, l, generic.Known{Name: "gandi", Quoted: true, OneTTL: true, MinTTL: minTTL, Status: generic.StatusIn(refusal), Settled: true}), nil
 }
 
 // library is the module, with the deletion of a TXT spelled as it wants it.
@@ -72,15 +71,3 @@ func (l library) named(ctx context.Context, zone string, rr libdns.RR) (libdns.R
 
 // refusal is how the module's errors begin: "LiveDNS returned a 401 (…)".
 var refusal = regexp.MustCompile(`^LiveDNS returned a ([1-5][0-9]{2}) `)
-
-func status(err error) int {
-	found := refusal.FindStringSubmatch(err.Error())
-	if found == nil {
-		return 0
-	}
-	code, err := strconv.Atoi(found[1])
-	if err != nil {
-		return 0
-	}
-	return code
-}

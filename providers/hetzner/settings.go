@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"regexp"
-	"strconv"
 	"strings"
 	"time"
 
@@ -25,7 +24,7 @@ func New(s provider.Settings) (provider.Adapter, error) {
 		return nil, provider.Failf(provider.Permanent, fmt.Sprintf("configure hetzner for zone %s", s.Zone), "", "api_token: expected a token of the DNS Console, got nothing")
 	}
 	l := library{hetzner.New(token.Reveal()), hetzner.NewClient(token.Reveal())}
-	return generic.New(s, l, generic.Known{Name: "hetzner", MinTTL: time.Minute, Status: status, Settled: true}), nil
+	return generic.New(s, l, generic.Known{Name: "hetzner", MinTTL: time.Minute, Status: generic.StatusIn(refusal), Settled: true}), nil
 }
 
 // library is the module with a listing and a deletion of our own.
@@ -74,15 +73,3 @@ func (l library) DeleteRecords(ctx context.Context, _ string, records []libdns.R
 
 // refusal is how the module's errors end: "Unauthorized (401)".
 var refusal = regexp.MustCompile(`\(([1-5][0-9]{2})\)$`)
-
-func status(err error) int {
-	found := refusal.FindStringSubmatch(err.Error())
-	if found == nil {
-		return 0
-	}
-	code, err := strconv.Atoi(found[1])
-	if err != nil {
-		return 0
-	}
-	return code
-}

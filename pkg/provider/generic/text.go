@@ -1,8 +1,26 @@
 package generic
 
 import (
+	"regexp"
+	"strconv"
 	"strings"
 )
+
+// StatusIn reads the HTTP status in the errors of a library that spells it: the
+// first group of a pattern, which is digits; 0 for an error without one.
+func StatusIn(pattern *regexp.Regexp) func(error) int {
+	return func(err error) int {
+		found := pattern.FindStringSubmatch(err.Error())
+		if found == nil {
+			return 0
+		}
+		code, err := strconv.Atoi(found[1])
+		if err != nil {
+			return 0
+		}
+		return code
+	}
+}
 
 // unquote reads a TXT value. One that is written as in a zone file, as strings
 // in quotes (RFC 1035 section 5.1), is read as their bytes; any other is the
