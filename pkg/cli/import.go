@@ -52,7 +52,9 @@ knows yet; then --set gives the provider's keys, such as server=ns1.example.com,
 tsig.name=sidestep and tsig.secret=env:NAME for rfc2136. A secret is named and
 never written: env:NAME, file:PATH or credential:NAME. For one that is not given
 the usual variable is looked for: CLOUDFLARE_API_TOKEN, TENCENTCLOUD_SECRET_ID
-and TENCENTCLOUD_SECRET_KEY, PDNS_API_KEY; Route 53 has the AWS chain.
+and TENCENTCLOUD_SECRET_KEY, PDNS_API_KEY, HETZNER_API_TOKEN, GANDI_API_TOKEN,
+OVH_APPLICATION_KEY, OVH_APPLICATION_SECRET and OVH_CONSUMER_KEY; Route 53 has
+the AWS chain.
 
 The config goes to stdout, or to the file of --output, which is not replaced
 unless --force says so.
