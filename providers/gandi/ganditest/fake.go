@@ -120,7 +120,7 @@ func (f *Fake) authorised(next http.Handler) http.Handler {
 
 func (f *Fake) domain(w http.ResponseWriter, _ *http.Request) {
 	url := "https://api.gandi.net" + base + f.zone
-	answer(w, http.StatusOK, map[string]any{"fqdn": f.zone, "domain_href": url, "domain_records_href": url + "/records"})
+	httpfake.JSON(w, http.StatusOK, map[string]any{"fqdn": f.zone, "domain_href": url, "domain_records_href": url + "/records"})
 }
 
 func (f *Fake) list(w http.ResponseWriter, _ *http.Request) {
@@ -128,7 +128,7 @@ func (f *Fake) list(w http.ResponseWriter, _ *http.Request) {
 	for _, key := range slices.Sorted(maps.Keys(f.sets)) {
 		sets = append(sets, f.sets[key])
 	}
-	answer(w, http.StatusOK, sets)
+	httpfake.JSON(w, http.StatusOK, sets)
 }
 
 func (f *Fake) get(w http.ResponseWriter, r *http.Request) {
@@ -137,7 +137,7 @@ func (f *Fake) get(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusNotFound, "dns-record", "Can't find the DNS record")
 		return
 	}
-	answer(w, http.StatusOK, s)
+	httpfake.JSON(w, http.StatusOK, s)
 }
 
 func (f *Fake) put(w http.ResponseWriter, r *http.Request) {
@@ -159,7 +159,7 @@ func (f *Fake) put(w http.ResponseWriter, r *http.Request) {
 	in.Values = values
 	f.note("replace " + in.attributes())
 	f.sets[id(in.Name, in.Type)] = in
-	answer(w, http.StatusCreated, map[string]string{"message": "DNS Record Created"})
+	httpfake.JSON(w, http.StatusCreated, map[string]string{"message": "DNS Record Created"})
 }
 
 var types = []string{
@@ -204,48 +204,30 @@ func (f *Fake) remove(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-func answer(w http.ResponseWriter, status int, body any) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body)
-}
-
 func refuse(w http.ResponseWriter, status int, object, message string) {
-	answer(w, status, map[string]any{"code": status, "message": message, "object": object, "cause": http.StatusText(status)})
+	httpfake.JSON(w, status, map[string]any{"code": status, "message": message, "object": object, "cause": http.StatusText(status)})
 }
 
 // Hand is an operator at the web page. More makes a further adapter.
-func (f *Fake) Hand(more func() provider.Adapter) providertest.Hand { return &hand{f, more} }
+func (f *Fake) Hand(more func() provider.Adapter) providertest.Hand {
+	return &hand{f, more, providertest.Names{Zone: f.zone, Apex: "@"}}
+}
 
 type hand struct {
 	*Fake
 
-	more func() provider.Adapter
+	more  func() provider.Adapter
+	names providertest.Names
 }
 
 func (h *hand) Another() provider.Adapter { return h.more() }
-
-func (h *hand) absolute(name string) string {
-	if name == "@" {
-		return h.zone + "."
-	}
-	return strings.ToLower(name) + "." + h.zone + "."
-}
-
-func (h *hand) relative(name string) string {
-	name = strings.TrimSuffix(name, ".")
-	if strings.EqualFold(name, h.zone) {
-		return "@"
-	}
-	return name[:len(name)-len(h.zone)-1]
-}
 
 // Live is what resolvers are answered with.
 func (h *hand) Live(key record.Key) []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	var values []string
-	for _, text := range h.sets[id(h.relative(string(key.Name)), string(key.Type))].Values {
+	for _, text := range h.sets[id(h.names.Relative(string(key.Name)), string(key.Type))].Values {
 		if value, err := record.ParseValue(key.Type, text); err == nil {
 			values = append(values, value)
 		}
@@ -258,9 +240,9 @@ func (h *hand) Live(key record.Key) []string {
 func (h *hand) Put(rr providertest.RR) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	key := id(h.relative(rr.Name), rr.Type)
+	key := id(h.names.Relative(rr.Name), rr.Type)
 	s := h.sets[key]
-	s.Name, s.Type, s.TTL = h.relative(rr.Name), rr.Type, int(rr.TTL/time.Second)
+	s.Name, s.Type, s.TTL = h.names.Relative(rr.Name), rr.Type, int(rr.TTL/time.Second)
 	if !slices.Contains(s.Values, rr.Data) {
 		s.Values = append(slices.Clone(s.Values), rr.Data)
 	}
@@ -271,7 +253,7 @@ func (h *hand) Put(rr providertest.RR) {
 func (h *hand) Remove(rr providertest.RR) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	key := id(h.relative(rr.Name), rr.Type)
+	key := id(h.names.Relative(rr.Name), rr.Type)
 	s := h.sets[key]
 	s.Values = slices.DeleteFunc(slices.Clone(s.Values), func(v string) bool { return v == rr.Data })
 	h.sets[key] = s
@@ -287,7 +269,7 @@ func (h *hand) Dump() []providertest.RR {
 	var rrs []providertest.RR
 	for _, s := range h.sets {
 		for _, v := range s.Values {
-			rrs = append(rrs, providertest.RR{Name: h.absolute(s.Name), Type: s.Type, TTL: time.Duration(s.TTL) * time.Second, Data: v})
+			rrs = append(rrs, providertest.RR{Name: h.names.Absolute(s.Name), Type: s.Type, TTL: time.Duration(s.TTL) * time.Second, Data: v})
 		}
 	}
 	return rrs

@@ -105,7 +105,7 @@ func (r row) attributes() string {
 func (f *Fake) authorised(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Auth-API-Token") != Token {
-			answer(w, http.StatusUnauthorized, map[string]string{"message": "Invalid authentication credentials"})
+			httpfake.JSON(w, http.StatusUnauthorized, map[string]string{"message": "Invalid authentication credentials"})
 			return
 		}
 		f.mu.Lock()
@@ -119,7 +119,7 @@ func (f *Fake) zones(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Query().Get("name") == f.zone {
 		zones = append(zones, map[string]string{"id": zoneID, "name": f.zone})
 	}
-	answer(w, http.StatusOK, map[string]any{"zones": zones})
+	httpfake.JSON(w, http.StatusOK, map[string]any{"zones": zones})
 }
 
 func (f *Fake) list(w http.ResponseWriter, r *http.Request) {
@@ -127,7 +127,7 @@ func (f *Fake) list(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusNotFound, "zone not found")
 		return
 	}
-	answer(w, http.StatusOK, map[string]any{"records": f.records})
+	httpfake.JSON(w, http.StatusOK, map[string]any{"records": f.records})
 }
 
 func (f *Fake) create(w http.ResponseWriter, r *http.Request) {
@@ -141,7 +141,7 @@ func (f *Fake) create(w http.ResponseWriter, r *http.Request) {
 	}
 	made := f.insert(in)
 	f.note("create " + made.attributes())
-	answer(w, http.StatusOK, map[string]any{"record": made})
+	httpfake.JSON(w, http.StatusOK, map[string]any{"record": made})
 }
 
 func (f *Fake) update(w http.ResponseWriter, r *http.Request) {
@@ -158,7 +158,7 @@ func (f *Fake) update(w http.ResponseWriter, r *http.Request) {
 	f.records = slices.Clone(f.records)
 	f.records[i] = in
 	f.note("update " + in.attributes())
-	answer(w, http.StatusOK, map[string]any{"record": in})
+	httpfake.JSON(w, http.StatusOK, map[string]any{"record": in})
 }
 
 func (f *Fake) remove(w http.ResponseWriter, r *http.Request) {
@@ -169,7 +169,7 @@ func (f *Fake) remove(w http.ResponseWriter, r *http.Request) {
 	}
 	f.note("delete " + f.records[i].attributes())
 	f.records = slices.Delete(f.records, i, i+1)
-	answer(w, http.StatusOK, map[string]any{})
+	httpfake.JSON(w, http.StatusOK, map[string]any{})
 }
 
 // types are those that the API's description names.
@@ -203,41 +203,23 @@ func (f *Fake) index(id string) int {
 	return slices.IndexFunc(f.records, func(r row) bool { return r.ID == id })
 }
 
-func answer(w http.ResponseWriter, status int, body any) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body)
-}
-
 func refuse(w http.ResponseWriter, status int, message string) {
-	answer(w, status, map[string]any{"error": map[string]any{"message": message, "code": status}})
+	httpfake.JSON(w, status, map[string]any{"error": map[string]any{"message": message, "code": status}})
 }
 
 // Hand is an operator at the console. More makes a further adapter.
-func (f *Fake) Hand(more func() provider.Adapter) providertest.Hand { return &hand{f, more} }
+func (f *Fake) Hand(more func() provider.Adapter) providertest.Hand {
+	return &hand{f, more, providertest.Names{Zone: f.zone, Apex: "@"}}
+}
 
 type hand struct {
 	*Fake
 
-	more func() provider.Adapter
+	more  func() provider.Adapter
+	names providertest.Names
 }
 
 func (h *hand) Another() provider.Adapter { return h.more() }
-
-func (h *hand) absolute(name string) string {
-	if name == "@" {
-		return h.zone + "."
-	}
-	return strings.ToLower(name) + "." + h.zone + "."
-}
-
-func (h *hand) relative(name string) string {
-	name = strings.TrimSuffix(name, ".")
-	if strings.EqualFold(name, h.zone) {
-		return "@"
-	}
-	return name[:len(name)-len(h.zone)-1]
-}
 
 // Live is what resolvers are answered with.
 func (h *hand) Live(key record.Key) []string {
@@ -246,7 +228,7 @@ func (h *hand) Live(key record.Key) []string {
 	var values []string
 	for _, r := range h.records {
 		value, err := record.ParseValue(key.Type, r.Value)
-		if err == nil && h.absolute(r.Name) == string(key.Name) && r.Type == string(key.Type) {
+		if err == nil && h.names.Absolute(r.Name) == string(key.Name) && r.Type == string(key.Type) {
 			values = append(values, value)
 		}
 	}
@@ -258,7 +240,7 @@ func (h *hand) Live(key record.Key) []string {
 func (h *hand) Put(rr providertest.RR) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.insert(row{Type: rr.Type, Name: h.relative(rr.Name), Value: rr.Data, TTL: int(rr.TTL / time.Second)})
+	h.insert(row{Type: rr.Type, Name: h.names.Relative(rr.Name), Value: rr.Data, TTL: int(rr.TTL / time.Second)})
 }
 
 // Remove deletes a record.
@@ -266,7 +248,7 @@ func (h *hand) Remove(rr providertest.RR) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.records = slices.DeleteFunc(h.records, func(r row) bool {
-		return strings.EqualFold(r.Name, h.relative(rr.Name)) && r.Type == rr.Type && r.Value == rr.Data
+		return strings.EqualFold(r.Name, h.names.Relative(rr.Name)) && r.Type == rr.Type && r.Value == rr.Data
 	})
 }
 
@@ -276,7 +258,7 @@ func (h *hand) Dump() []providertest.RR {
 	defer h.mu.Unlock()
 	var rrs []providertest.RR
 	for _, r := range h.records {
-		rrs = append(rrs, providertest.RR{Name: h.absolute(r.Name), Type: r.Type, TTL: time.Duration(r.TTL) * time.Second, Data: r.Value})
+		rrs = append(rrs, providertest.RR{Name: h.names.Absolute(r.Name), Type: r.Type, TTL: time.Duration(r.TTL) * time.Second, Data: r.Value})
 	}
 	return rrs
 }

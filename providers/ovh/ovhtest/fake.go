@@ -103,7 +103,7 @@ func (r row) attributes() string {
 func (f *Fake) authorised(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/1.0/auth/time" {
-			answer(w, time.Now().Unix())
+			httpfake.JSON(w, http.StatusOK, time.Now().Unix())
 			return
 		}
 		body, err := io.ReadAll(r.Body)
@@ -144,12 +144,12 @@ func (f *Fake) list(w http.ResponseWriter, r *http.Request) {
 			ids = append(ids, o.ID)
 		}
 	}
-	answer(w, ids)
+	httpfake.JSON(w, http.StatusOK, ids)
 }
 
 func (f *Fake) get(w http.ResponseWriter, r *http.Request) {
 	if i := f.index(r); i >= 0 {
-		answer(w, f.records[i])
+		httpfake.JSON(w, http.StatusOK, f.records[i])
 		return
 	}
 	refuse(w, http.StatusNotFound, "The requested object (id) does not exist")
@@ -179,7 +179,7 @@ func (f *Fake) create(w http.ResponseWriter, r *http.Request) {
 		}
 		made := f.insert(in)
 		f.note("create " + made.attributes())
-		answer(w, made)
+		httpfake.JSON(w, http.StatusOK, made)
 	}
 }
 
@@ -191,13 +191,13 @@ func (f *Fake) remove(w http.ResponseWriter, r *http.Request) {
 	}
 	f.note("delete " + f.records[i].attributes())
 	f.records = slices.Delete(slices.Clone(f.records), i, i+1)
-	answer(w, nil)
+	httpfake.JSON(w, http.StatusOK, nil)
 }
 
 func (f *Fake) refresh(w http.ResponseWriter, _ *http.Request) {
 	f.publish()
 	f.note("refresh")
-	answer(w, nil)
+	httpfake.JSON(w, http.StatusOK, nil)
 }
 
 func (f *Fake) publish() { f.published = slices.Clone(f.records) }
@@ -213,13 +213,6 @@ func (f *Fake) index(r *http.Request) int {
 	return slices.IndexFunc(f.records, func(o row) bool { return strconv.FormatInt(o.ID, 10) == r.PathValue("id") })
 }
 
-func answer(w http.ResponseWriter, body any) {
-	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(body)
-}
-
 func refuse(w http.ResponseWriter, status int, message string) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(map[string]string{"message": message})
+	httpfake.JSON(w, status, map[string]string{"message": message})
 }

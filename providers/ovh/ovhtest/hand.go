@@ -13,30 +13,18 @@ import (
 )
 
 // Hand is an operator at the console. More makes a further adapter.
-func (f *Fake) Hand(more func() provider.Adapter) providertest.Hand { return &hand{f, more} }
+func (f *Fake) Hand(more func() provider.Adapter) providertest.Hand {
+	return &hand{f, more, providertest.Names{Zone: f.zone, Apex: ""}}
+}
 
 type hand struct {
 	*Fake
 
-	more func() provider.Adapter
+	more  func() provider.Adapter
+	names providertest.Names
 }
 
 func (h *hand) Another() provider.Adapter { return h.more() }
-
-func (h *hand) absolute(name string) string {
-	if name == "" {
-		return h.zone + "."
-	}
-	return strings.ToLower(name) + "." + h.zone + "."
-}
-
-func (h *hand) relative(name string) string {
-	name = strings.TrimSuffix(name, ".")
-	if strings.EqualFold(name, h.zone) {
-		return ""
-	}
-	return name[:len(name)-len(h.zone)-1]
-}
 
 // Live is what resolvers are answered with: the zone at its last refresh.
 func (h *hand) Live(key record.Key) []string {
@@ -45,7 +33,7 @@ func (h *hand) Live(key record.Key) []string {
 	var values []string
 	for _, r := range h.published {
 		value, err := record.ParseValue(key.Type, r.Target)
-		if err == nil && h.absolute(r.Name) == string(key.Name) && r.Type == string(key.Type) {
+		if err == nil && h.names.Absolute(r.Name) == string(key.Name) && r.Type == string(key.Type) {
 			values = append(values, value)
 		}
 	}
@@ -57,7 +45,7 @@ func (h *hand) Live(key record.Key) []string {
 func (h *hand) Put(rr providertest.RR) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.insert(row{Type: rr.Type, Name: h.relative(rr.Name), TTL: int64(rr.TTL / time.Second), Target: rr.Data})
+	h.insert(row{Type: rr.Type, Name: h.names.Relative(rr.Name), TTL: int64(rr.TTL / time.Second), Target: rr.Data})
 	h.publish()
 }
 
@@ -66,7 +54,7 @@ func (h *hand) Remove(rr providertest.RR) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.records = slices.DeleteFunc(slices.Clone(h.records), func(r row) bool {
-		return strings.EqualFold(r.Name, h.relative(rr.Name)) && r.Type == rr.Type && r.Target == rr.Data
+		return strings.EqualFold(r.Name, h.names.Relative(rr.Name)) && r.Type == rr.Type && r.Target == rr.Data
 	})
 	h.publish()
 }
@@ -77,7 +65,7 @@ func (h *hand) Dump() []providertest.RR {
 	defer h.mu.Unlock()
 	var rrs []providertest.RR
 	for _, r := range h.records {
-		rrs = append(rrs, providertest.RR{Name: h.absolute(r.Name), Type: r.Type, TTL: time.Duration(r.TTL) * time.Second, Data: r.Target})
+		rrs = append(rrs, providertest.RR{Name: h.names.Absolute(r.Name), Type: r.Type, TTL: time.Duration(r.TTL) * time.Second, Data: r.Target})
 	}
 	return rrs
 }

@@ -6,6 +6,7 @@ package httpfake
 
 import (
 	"bytes"
+	"encoding/json"
 	"io"
 	"maps"
 	"net"
@@ -224,4 +225,11 @@ func (r redirect) RoundTrip(request *http.Request) (*http.Response, error) {
 		request.URL.Scheme, request.URL.Host = "http", r.to
 	}
 	return r.next.RoundTrip(request)
+}
+
+// JSON answers a request.
+func JSON(w http.ResponseWriter, status int, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(body) // the client may be gone
 }
