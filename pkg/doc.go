@@ -97,9 +97,10 @@
 //     of a row waits until that passes, and while it fails no result counts.
 //  5. The last failure of a row changes the verdict, and scenario the signals and
 //     conditions that rest on it. steer works out the wanted answers of every
-//     record set that rests on this target or those, with reasons, and plan finds that the zone, as it was listed last, differs. That opens the
-//     zone's debounce window; at its end engine works everything out again, and
-//     lets Work for the zone out if there is still something to change.
+//     record set that rests on this target or those, with reasons, and plan
+//     finds that the zone, as it was listed last, differs. That opens the zone's
+//     debounce window; at its end engine works everything out again, and lets
+//     Work for the zone out if there is still something to change.
 //  6. The daemon appends the change to the store first, then hands the Work to
 //     reconcile. There is one slot for each zone, and the newest wins.
 //  7. reconcile asks its lease. Who does not lead keeps the plan for status and

@@ -16,6 +16,9 @@
 // the same atomic call, so that the provider itself refuses a write whose view
 // of the zone is no longer true.
 //
+// Where an adapter is a Releaser, it takes sidestep out of the zone again: the
+// marks, the copies and the stamp, and no answer.
+//
 // libdns supplies the vocabulary that most of the world's adapters speak;
 // pause, batch, compare-and-swap, ids and error classes are not in it, which is
 // why this contract exists beside it.

@@ -18,7 +18,9 @@
 //
 // Adds come before take-aways, and a value is taken away only when the list
 // shows every wanted value live, of which enough survive that are not in
-// doubt. A call whose outcome is not known is never sent again from memory: it
+// doubt. One exception: where the provider refused an add because the set takes
+// no more live values, what has to go anyway goes first, beside as many
+// survivors. A call whose outcome is not known is never sent again from memory: it
 // may still happen, so its values are in doubt until the provider's lateness
 // and lag have passed, and the zone is listed. At a provider without
 // compare-and-swap everything is in doubt after a start, unless the notes of
@@ -39,6 +41,9 @@
 // An API that is out of order is asked by one call after each pause, which grows
 // to the longest of the config: the worker's pause is the circuit breaker of its
 // zone, and the type of that name says why there is no other.
+//
+// Leave is the way out of a zone: by the same road it brings back what sidestep
+// paused, and then has the adapter remove the marks, the copies and the stamp.
 //
 // The package judges nothing and steers nothing: Work.Plan of pkg/engine
 // decides, and what was done goes back there as a Report.

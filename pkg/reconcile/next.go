@@ -41,7 +41,8 @@ type footing struct {
 // next derives the next call of a record set. Adds go first and wait for no
 // doubt; a take-away goes only when every wanted value is live in the list, or
 // becomes so in the same call, the list is not inside the provider's lag, and
-// enough of the wanted values survive that are not in doubt.
+// enough of the wanted values survive that are not in doubt. In a set that takes
+// no more live values it goes without the wanted ones that found no room.
 func (f footing) next(s plan.Set) step {
 	if at := f.doubt.zoneListed(); f.promises.Fenced && !f.follows && f.now < at {
 		return step{wait: at, why: "the stamp of the last write may not be in the list yet"}
