@@ -20,6 +20,7 @@ import (
 	sdk "github.com/aws/aws-sdk-go-v2/service/route53"
 	"github.com/aws/aws-sdk-go-v2/service/route53/types"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
+	"github.com/aws/smithy-go/logging"
 
 	"sidestep/pkg/provider"
 	"sidestep/pkg/provider/httpapi"
@@ -193,13 +194,15 @@ func keysFit(s provider.Settings) error {
 // call. With
 // keys in the config nothing else is read: a broken file or a profile of the
 // environment that is not there must not stop a zone that needs neither.
+//
+// What the SDK would say on stderr by itself is left out: its errors say the same.
 func load(s provider.Settings, client *http.Client) (aws.Config, error) {
 	key, secret, token := s.Secrets["access_key_id"], s.Secrets["secret_access_key"], s.Secrets["session_token"]
 	var conf aws.Config
 	if !key.Empty() {
-		conf = aws.Config{Credentials: credentials.NewStaticCredentialsProvider(key.Reveal(), secret.Reveal(), token.Reveal()), HTTPClient: client}
+		conf = aws.Config{Credentials: credentials.NewStaticCredentialsProvider(key.Reveal(), secret.Reveal(), token.Reveal()), HTTPClient: client, Logger: logging.Nop{}}
 	} else {
-		var options []func(*config.LoadOptions) error
+		options := []func(*config.LoadOptions) error{config.WithLogger(logging.Nop{})}
 		if profile := s.Options["profile"]; profile != "" {
 			options = append(options, config.WithSharedConfigProfile(profile))
 		}

@@ -3,9 +3,13 @@ package route53
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
+	"net/http/httptest"
+	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -217,6 +221,41 @@ func TestRefusals(t *testing.T) {
 				t.Error("the zone has changed")
 			}
 		})
+	}
+}
+
+// TestSilent: an instance's metadata service of the old kind is asked without a
+// word of the SDK's own.
+func TestSilent(t *testing.T) {
+	for _, name := range []string{"AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"} {
+		t.Setenv(name, t.TempDir()+"/none")
+	}
+	for _, name := range []string{"AWS_EC2_METADATA_DISABLED", "AWS_PROFILE", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"} {
+		t.Setenv(name, "")
+	}
+	var asked atomic.Int32
+	metadata := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		http.NotFound(w, r)
+	}))
+	defer metadata.Close()
+	t.Setenv("AWS_EC2_METADATA_SERVICE_ENDPOINT", metadata.URL)
+	said, pipe, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func(stderr *os.File) { os.Stderr = stderr }(os.Stderr)
+	os.Stderr = pipe
+	s := settings(route53test.Start(t, route53test.Options{}))
+	s.Secrets = nil
+	_, err = connect(t, s).List(t.Context())
+	_ = pipe.Close()
+	if words, _ := io.ReadAll(said); len(words) > 0 {
+		t.Errorf("on stderr: %s", words)
+	}
+	fails(t, err, provider.Permanent, "no credentials", "access_key_id")
+	if asked.Load() < 2 {
+		t.Errorf("the metadata service was asked %d times, expected it to be asked for a token and without one", asked.Load())
 	}
 }
 
