@@ -145,7 +145,7 @@ var shapes = map[string]shape{
 	},
 	"validated": object{"zones": list{object{"zone": name{}, "notes": list{text{}}, "inspected": texts{}, "records": number{}, "found": number{}, "configured": number{}}}},
 	"release": object{
-		"zone": name{}, "released": boolean{}, "resume": list{changeShape}, "remove": texts{}, "blocked": texts{}, "unreadable": texts{},
+		"zone": name{}, "released": boolean{}, "resume": list{changeShape}, "remove": texts{}, "blocked": texts{}, "unread": texts{},
 		"left_out": list{object{"name": name{}, "type": text{}, "variant": empty{text{}}, "value": text{}, "reason": text{}}},
 		"applied":  texts{}, "removed": texts{}, "verified": boolean{}, "sets": number{}, "live": number{}, "paused": number{}, "exit": number{},
 	},

@@ -17,11 +17,11 @@ import (
 // Release is the answer of the command that takes sidestep out of a zone.
 type Release struct {
 	Zone     string            `json:"zone"`
-	Released bool              `json:"released"`   // nothing of sidestep is left but what left_out says
-	Resume   []control.Change  `json:"resume"`     // values that come back
-	Remove   []string          `json:"remove"`     // marks, copies of live values and stamps, a line each
-	LeftOut  []LeftOut         `json:"left_out"`   // values that stay out of the answer
-	Unread   []string          `json:"unreadable"` // parked copies that cannot be read, and stay
+	Released bool              `json:"released"` // nothing of sidestep is left but what left_out says
+	Resume   []control.Change  `json:"resume"`   // values that come back
+	Remove   []string          `json:"remove"`   // marks, copies of live values and stamps, a line each
+	LeftOut  []LeftOut         `json:"left_out"` // values that stay out of the answer
+	Unread   []string          `json:"unread"`   // parked copies that cannot be read, and stay
 	Blocked  []control.Blocked `json:"blocked"`
 	Applied  []control.Change  `json:"applied"` // what was written
 	Removed  []string          `json:"removed"`
