@@ -72,7 +72,11 @@ func (x *explainer) record(r control.ExplainedRecord) {
 	if len(r.Foreign) > 0 {
 		live = strings.TrimPrefix(live+", ", ", ") + strings.Join(r.Foreign, ", ") + " (not in the config)"
 	}
-	x.line("\n%s %s %s with %s", r.Name, typeWords(r.Type, r.Variant), answers, orElse(live, "nothing"))
+	if r.Listed {
+		x.line("\n%s %s %s with %s", r.Name, typeWords(r.Type, r.Variant), answers, orElse(live, "nothing"))
+	} else {
+		x.line("\n%s %s: what it %s with is not known", r.Name, typeWords(r.Type, r.Variant), answers)
+	}
 	x.because(r)
 	for _, fault := range x.doubts(r) {
 		x.line("  LOOK HERE FIRST: %s", fault)
@@ -132,8 +136,10 @@ func (x *explainer) doubt(t control.ExplainedTarget) []string {
 
 func (x *explainer) answer(a control.ExplainedAnswer, r control.ExplainedRecord) {
 	state := a.State
-	if state == "unknown" {
+	if state == "unknown" && r.Listed {
 		state = "not live"
+	} else if state == "unknown" {
+		state = "not known whether it is live"
 	}
 	x.line("\n  %s%s  %s: %s", a.Value, roleWords(a.Answer), state, a.Reason)
 	x.around(a, r)
@@ -269,7 +275,11 @@ func (x *explainer) decision(r control.ExplainedRecord) {
 	if n := o.Pass + o.Fail + o.Unknown; n > 0 {
 		x.field(0, "elsewhere", "of %s of this node: %d pass, %d fail, %d unknown", plural(n, "other target", "other targets"), o.Pass, o.Fail, o.Unknown)
 	}
-	x.field(0, "policy", "%s wants %s", r.Policy, orElse(strings.Join(r.Wanted, ", "), "nothing else than there is"))
+	if unplanned(r) {
+		x.field(0, "policy", "%s; not known what it wants: %s", r.Policy, r.Reason)
+	} else {
+		x.field(0, "policy", "%s wants %s", r.Policy, orElse(strings.Join(r.Wanted, ", "), "nothing else than there is"))
+	}
 	if r.JudgeUntil != nil {
 		x.field(0, "start", "it is planned once all targets are judged, at %s at the latest", x.until(*r.JudgeUntil))
 	}
@@ -285,7 +295,7 @@ func (x *explainer) decision(r control.ExplainedRecord) {
 	if !x.e.Daemon {
 		return
 	}
-	if len(r.Blocked) == 0 {
+	if len(r.Blocked) == 0 && !unplanned(r) {
 		x.field(0, "guards", "none blocks")
 	}
 	for _, b := range r.Blocked {
@@ -294,11 +304,16 @@ func (x *explainer) decision(r control.ExplainedRecord) {
 	x.plan(r)
 }
 
+// unplanned reports that nothing can be said of what a record set should be.
+func unplanned(r control.ExplainedRecord) bool { return !r.Listed || r.JudgeUntil != nil }
+
 func (x *explainer) plan(r control.ExplainedRecord) {
 	for _, c := range r.Pending {
 		x.field(0, "plan", "to be written: %s %s  (%s)", c.Action, c.Value, c.Reason)
 	}
 	switch {
+	case unplanned(r):
+		x.field(0, "plan", "not known: %s", r.Reason)
 	case len(r.Pending) == 0 && len(r.Blocked) == 0:
 		x.field(0, "plan", "nothing to write: the zone is as wanted")
 	case len(r.Pending) == 0:

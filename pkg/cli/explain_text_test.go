@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"sidestep/pkg/control"
 )
@@ -19,5 +20,33 @@ func TestADoubtIsToldOnce(t *testing.T) {
 	got := x.doubts(control.ExplainedRecord{Answers: []control.ExplainedAnswer{answer, answer}})
 	if want := []string{"the fault is OURS, not that of web@192.0.2.9: no route"}; !slices.Equal(got, want) {
 		t.Errorf("got %q", got)
+	}
+}
+
+// A zone that was not listed yet, and a record set that is not planned yet, are
+// neither an outage nor in order.
+func TestExplainOfWhatIsNotKnown(t *testing.T) {
+	later := time.Now().Add(time.Minute)
+	for want, r := range map[string]control.Record{
+		"what it answers with is not known": {Reason: "the zone was not listed yet"},
+		"answers with 192.0.2.1":            {Reason: "its targets are not judged", Listed: true, Live: []string{"192.0.2.1"}},
+	} {
+		explained := control.ExplainedRecord{Record: r, Answers: []control.ExplainedAnswer{{Answer: control.Answer{Value: "192.0.2.2", State: "unknown"}}}}
+		if r.Listed {
+			explained.Answers, explained.JudgeUntil = nil, &later
+		}
+		out := new(strings.Builder)
+		x := explainer{out, control.Explanation{Daemon: true}}
+		x.record(explained)
+		for _, line := range []string{want, "not known what it wants: " + r.Reason, "not known: " + r.Reason} {
+			if !strings.Contains(out.String(), line) {
+				t.Errorf("%q is not in\n%s", line, out)
+			}
+		}
+		for _, line := range []string{"with nothing", "nothing else", "as wanted", "none blocks", "not live"} {
+			if strings.Contains(out.String(), line) {
+				t.Errorf("%q is in\n%s", line, out)
+			}
+		}
 	}
 }

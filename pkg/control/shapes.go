@@ -131,6 +131,7 @@ type Record struct {
 	Type    string         `json:"type"`
 	Variant string         `json:"variant"`
 	Policy  string         `json:"policy"`
+	Listed  bool           `json:"listed"` // false: what it answers with is not known, and nothing is planned
 	Live    []string       `json:"live"`
 	Paused  []string       `json:"paused"`
 	Wanted  []string       `json:"wanted"`
@@ -150,7 +151,7 @@ type Record struct {
 type Answer struct {
 	Value    string `json:"value"`
 	Site     string `json:"site"`
-	State    string `json:"state"`   // live, paused, missing
+	State    string `json:"state"`   // live, paused, missing; unknown where the zone was not listed yet, and where a saved state does not tell
 	Verdict  string `json:"verdict"` // up, down, suspected (guard mass), unknown: what its probes say
 	Usable   bool   `json:"usable"`
 	Override string `json:"override"`

@@ -162,7 +162,7 @@ func onlySaved(r *control.ExplainedRecord, state engine.State) {
 		return string(s.Key.Name) == r.Name && string(s.Key.Type) == r.Type && s.Key.Variant == r.Variant && s.Published != nil
 	})
 	if !known {
-		r.Reason = "what it answered with was not saved"
+		r.Listed, r.Reason = false, "what it answered with was not saved"
 	}
 	r.Weights = map[string]int{} // not saved
 	r.Blocked, r.Pending, r.JudgeUntil, r.HoldEnds = []control.Blocked{}, []control.Change{}, nil, nil

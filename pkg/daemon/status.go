@@ -246,7 +246,7 @@ func describeCooldown(v engine.CooldownView) control.Cooldown {
 func describeSet(s engine.SetView, view engine.View) control.Record {
 	key := s.Spec.Key
 	r := control.Record{
-		Name: string(key.Name), Type: string(key.Type), Variant: key.Variant, Policy: string(s.Spec.Policy),
+		Name: string(key.Name), Type: string(key.Type), Variant: key.Variant, Policy: string(s.Spec.Policy), Listed: s.Listed,
 		Live: []string{}, Paused: []string{}, Wanted: list(s.Plan.Wanted.Live),
 		Held: list(s.Plan.Held), Foreign: list(s.Plan.Foreign), Weights: s.Spec.Weights(*s.Plan.Seen),
 		Reason: reasonOf(s), Blocked: blockedAt(view, s), Answers: []control.Answer{},
@@ -265,6 +265,9 @@ func describeSet(s engine.SetView, view engine.View) control.Record {
 	}
 	for i, judged := range s.Judged {
 		a := describeAnswer(s.Spec.At(i), judged, *s.Plan.Seen)
+		if !s.Listed {
+			a.State = "unknown"
+		}
 		a.Verdict, a.Override = string(s.Seen[i]), string(s.Ruled[i])
 		a.Rank, a.Weight = rankOf(s.Spec, i), configuredWeight(s.Spec, i)
 		if s.Listed && s.Ready {

@@ -70,14 +70,14 @@ func TestStatusAtTheStart(t *testing.T) {
 		w.zones[home].Faults(func(memory.Op, int) memory.Fault { return memory.Fault{Kind: memory.Refused} })
 		d := w.run()
 		synctest.Wait()
-		if r := d.status().Records[0]; !strings.Contains(r.Reason, "not listed") {
-			t.Errorf("before the list: %q", r.Reason)
+		if r := d.status().Records[0]; r.Listed || r.Answers[0].State != "unknown" || !strings.Contains(r.Reason, "not listed") {
+			t.Errorf("before the list: %+v", r)
 		}
 		w.zones[home].Faults(nil)
 		w.site.play(a, strings.Repeat("?", 100))
 		time.Sleep(45 * time.Second)
-		if r := d.status().Records[0]; !strings.Contains(r.Reason, "judged") {
-			t.Errorf("before the verdicts: %q", r.Reason)
+		if r := d.status().Records[0]; !r.Listed || r.Answers[0].State != "live" || !strings.Contains(r.Reason, "judged") {
+			t.Errorf("before the verdicts: %+v", r)
 		}
 		if n := len(w.log.with("can list the zone again zone=example.com.")); n != 1 {
 			t.Errorf("that the list works again is in the log %d times", n)
