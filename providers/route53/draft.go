@@ -187,7 +187,7 @@ func (d *draft) insert(c record.Change, kept rrset, ttl time.Duration) error {
 		}
 		d.cells = append(d.cells, cell{shape: s, ttl: d.ttlOf(c, ttl), values: []member{m}})
 	case len(d.cells) == 0:
-		d.cells = []cell{{ttl: d.ttlOf(c, ttl), values: []member{m}}}
+		d.cells = []cell{{shape: rrset{HealthCheckId: kept.HealthCheckId}, ttl: d.ttlOf(c, ttl), values: []member{m}}}
 	default:
 		d.join(c, m)
 	}
@@ -265,7 +265,8 @@ func (d *draft) parted() bool {
 }
 
 // part gives each value of a plain set a weighted set of its own, all of weight
-// 1: each is answered as often as before.
+// 1: each is answered as often as before. What else the plain set had (a health
+// check) goes with each.
 func (d *draft) part() {
 	if d.key.Variant != "" || len(d.cells) == 0 || d.parted() {
 		return
@@ -277,7 +278,9 @@ func (d *draft) part() {
 		if id == "" {
 			id = m.raw
 		}
-		d.cells = append(d.cells, cell{shape: rrset{Name: plain.shape.Name, SetIdentifier: aws.String(id), Weight: aws.Int64(1)}, ttl: plain.ttl, values: []member{m}})
+		s := plain.shape
+		s.SetIdentifier, s.Weight = aws.String(id), aws.Int64(1)
+		d.cells = append(d.cells, cell{shape: s, ttl: plain.ttl, values: []member{m}})
 	}
 }
 

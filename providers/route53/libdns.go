@@ -47,7 +47,7 @@ func (a *Adapter) GetRecords(ctx context.Context, zone string) ([]libdns.Record,
 // records must not change.
 func (a *Adapter) AppendRecords(ctx context.Context, zone string, recs []libdns.Record) ([]libdns.Record, error) {
 	return a.rewrite(ctx, zone, "append", recs, func(before *rrset, given []rrset) (*rrset, []rrset) {
-		after := joined(given)
+		after := joined(before, given)
 		if before == nil {
 			return after, given
 		}
@@ -67,8 +67,8 @@ func (a *Adapter) AppendRecords(ctx context.Context, zone string, recs []libdns.
 // SetRecords makes the given records the only ones of their sets, all or
 // nothing.
 func (a *Adapter) SetRecords(ctx context.Context, zone string, recs []libdns.Record) ([]libdns.Record, error) {
-	return a.rewrite(ctx, zone, "set", recs, func(_ *rrset, given []rrset) (*rrset, []rrset) {
-		after := joined(given)
+	return a.rewrite(ctx, zone, "set", recs, func(before *rrset, given []rrset) (*rrset, []rrset) {
+		after := joined(before, given)
 		for i := range given {
 			given[i].TTL = after.TTL
 		}
@@ -132,7 +132,7 @@ func (a *Adapter) rewrite(ctx context.Context, zone, what string, recs []libdns.
 			after, written := draw(before, group)
 			var old []rrset
 			if before != nil {
-				after.Name, old = before.Name, []rrset{*before}
+				old = []rrset{*before}
 			}
 			if before == nil || !same(before, after) {
 				b.replace(old, []rrset{*after})
@@ -223,9 +223,14 @@ func (a *Adapter) grouped(op string, recs []libdns.Record) ([][]rrset, error) {
 	return groups, nil
 }
 
-// joined is one set of the values of several, with the first's TTL.
-func joined(given []rrset) *rrset {
+// joined is one set of the values of several, with the first's TTL. What libdns
+// has no word for (a health check) it has of the set that was there before.
+func joined(before *rrset, given []rrset) *rrset {
 	after := given[0]
+	if before != nil {
+		after = *before
+		after.TTL = given[0].TTL
+	}
 	after.ResourceRecords = nil
 	for _, g := range given {
 		if !hasValue(&after, *g.ResourceRecords[0].Value) {

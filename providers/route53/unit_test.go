@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/libdns/libdns"
 	"pgregory.net/rapid"
 
 	"sidestep/pkg/provider"
@@ -410,5 +411,37 @@ func TestText(t *testing.T) {
 		if got, err := parseName(in); err == nil {
 			t.Errorf("%q: %q", in, got)
 		}
+	}
+}
+
+// TestHealthCheckStays: a plain set has a health check. It goes with each value
+// when weights part the set, is there again when the last value was paused and
+// comes back, and stays where libdns writes, which has no word for it.
+func TestHealthCheckStays(t *testing.T) {
+	www := key("www", record.A)
+	record2 := []libdns.Record{libdns.RR{Name: "www", Type: "A", TTL: ttl, Data: two}}
+	for name, write := range map[string]func(n *node) error{
+		"part": func(n *node) error {
+			return n.write(www, record.Change{Action: record.SetWeight, Key: www, Value: one, Weight: 5})
+		},
+		"all paused": func(n *node) error {
+			n.empty(www, pause(www, one), pause(www, two))
+			return n.write(www, resume(www, one))
+		},
+		"libdns append": func(n *node) error { _, err := n.a.AppendRecords(n.t.Context(), testZone, record2); return err },
+		"libdns set":    func(n *node) error { _, err := n.a.SetRecords(n.t.Context(), testZone, record2); return err },
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, f, h := start(t, route53test.Options{})
+			h.PutSet(`<Name>www.example.com</Name><Type>A</Type><TTL>60</TTL><ResourceRecords><ResourceRecord><Value>` + one + `</Value></ResourceRecord><ResourceRecord><Value>` + two + `</Value></ResourceRecord></ResourceRecords><HealthCheckId>hc-1</HealthCheckId>`)
+			if err := write(newNode(t, a)); err != nil {
+				t.Fatal(err)
+			}
+			for _, l := range others(f) {
+				if strings.HasPrefix(l, "www.") && !strings.HasSuffix(l, "health=hc-1") && !strings.Contains(l, "health=hc-1 ") {
+					t.Errorf("without its health check: %s", l)
+				}
+			}
+		})
 	}
 }
