@@ -64,7 +64,7 @@ func TestTencentCloudVendorClient(t *testing.T) {
 		t.Fatal(err)
 	}
 	remark := dnspod.NewModifyRecordRemarkRequest()
-	remark.Domain, remark.RecordId, remark.Remark = new("example.com"), id, new("web [sidestep]")
+	remark.Domain, remark.RecordId, remark.Remark = new("example.com"), id, new("web [sidestep 2026-11-30T13:05:01Z]")
 	if _, err := dnspod.ModifyRecordRemark(c, remark); err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func TestTencentCloudVendorClient(t *testing.T) {
 		t.Fatal(err)
 	}
 	info := got.Response.RecordInfo
-	if *info.Enabled != 0 || *info.Remark != "web [sidestep]" || *info.Weight != 7 || *info.TTL != 600 || *info.RecordLineId != "0" || *info.SubDomain != "www" {
+	if *info.Enabled != 0 || *info.Remark != "web [sidestep 2026-11-30T13:05:01Z]" || *info.Weight != 7 || *info.TTL != 600 || *info.RecordLineId != "0" || *info.SubDomain != "www" {
 		t.Errorf("the record is %+v", info)
 	}
 	listed := dnspod.NewDescribeRecordListRequest()

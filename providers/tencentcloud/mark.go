@@ -38,28 +38,43 @@ func marked(words string, at time.Time) string {
 func splitRemark(remark string) (words, mark string) {
 	words = remark
 	for {
-		i := strings.Index(words, markBegin)
-		if i < 0 {
+		begin, end := findMark(words)
+		if begin < 0 {
 			return words, mark
 		}
-		length := strings.Index(words[i:], markEnd)
-		inside := ""
-		if length > 0 {
-			inside = words[i+len(markBegin) : i+length]
-		}
-		if length < 0 || inside != "" && inside[0] != ' ' {
-			return words, mark // somebody's own words
-		}
-		mark = words[i : i+length+1]
-		words = strings.TrimSuffix(words[:i], " ") + words[i+length+1:]
+		mark = words[begin:end]
+		words = strings.TrimSuffix(words[:begin], " ") + words[end:]
 	}
 }
 
-// markAge is how old a mark is; false for one without a time, which is of no
-// age.
+// findMark is where the first mark of a text begins and ends, -1 when it has
+// none. What is not exactly a mark, however much it looks like one, is
+// somebody's own words.
+func findMark(text string) (begin, end int) {
+	for from := 0; ; from++ {
+		next := strings.Index(text[from:], markBegin)
+		if next < 0 {
+			return -1, -1
+		}
+		from += next
+		length := strings.Index(text[from:], markEnd)
+		if length < 0 {
+			return -1, -1
+		}
+		end := from + length + len(markEnd)
+		if at, err := markTimeOf(text[from:end]); err == nil && markAt(at) == text[from:end] {
+			return from, end
+		}
+	}
+}
+
+func markTimeOf(mark string) (time.Time, error) {
+	return time.Parse(markBegin+" "+markTime+markEnd, mark)
+}
+
+// markAge is how old a mark is; false for what is none.
 func markAge(mark string, now time.Time) (time.Duration, bool) {
-	text := strings.TrimSpace(strings.TrimSuffix(strings.TrimPrefix(mark, markBegin), markEnd))
-	at, err := time.Parse(markTime, text)
+	at, err := markTimeOf(mark)
 	return now.Sub(at), err == nil
 }
 

@@ -285,7 +285,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add(pagesOf(f, 3)[0])
 	for _, seed := range []string{
 		``, `{`, `null`, `{"Response":null}`, `{"Response":[]}`, `{"Response":{"RecordList":null}}`,
-		`{"Response":{"RequestId":"r","RecordCountInfo":{"ListCount":1,"TotalCount":1},"RecordList":[{"RecordId":1,"Name":"*.a","Type":"CNAME","Value":"b","Status":"DISABLE","Remark":"[sidestep ]","LineId":"10=0"}]}}`,
+		`{"Response":{"RequestId":"r","RecordCountInfo":{"ListCount":1,"TotalCount":1},"RecordList":[{"RecordId":1,"Name":"*.a","Type":"CNAME","Value":"b","Status":"DISABLE","Remark":"[sidestep 2026-11-30T13:05:01Z]","LineId":"10=0"}]}}`,
 		`{"Response":{"RequestId":"r","RecordList":[{"RecordId":1,"Name":"_sidestep-paused.www","Type":"TXT","Value":"v=sidestep1 type=CNAME value=b ttl=60 line=10-0 weight=999","Status":"ENABLE"},null,7]}}`,
 	} {
 		f.Add([]byte(seed))
