@@ -5,8 +5,8 @@
 // LiveDNS has whole record sets. The module reads a set and puts it back with
 // one value more or less, so that a deletion takes exactly the value that was
 // listed; what somebody adds to the same set between its two requests is lost.
-// A set has one TTL: a value that is resumed takes its siblings'. LiveDNS keeps
-// no TTL below 300 seconds.
+// A set has one TTL: a value that is resumed takes its siblings'. LiveDNS takes
+// no TTL below 300 seconds: a smaller one is raised to that.
 //
 // A TXT is listed in quotes and has to be written in quotes, or its words would
 // become strings of their own. The module deletes the only TXT of a set when it

@@ -102,3 +102,21 @@ func TestResumeTakesTheTTLOfItsSiblings(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+// A TTL of the config that LiveDNS does not take is raised to the smallest.
+func TestSmallTTLIsRaised(t *testing.T) {
+	fake := ganditest.Start(t, zone)
+	a, hand := connect(t, ganditest.Token), fake.Hand(nil)
+	hand.Put(providertest.RR{Name: "www.example.com.", Type: "A", TTL: 5 * time.Minute, Data: "192.0.2.2"})
+	seen, err := a.List(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	add := provider.Call{Key: www, Seen: seen, Add: []record.Change{{Action: record.Create, Key: www, Value: "192.0.2.1", TTL: time.Minute}}}
+	if err := a.Add(t.Context(), add); err != nil {
+		t.Fatal(err)
+	}
+	if got := hand.Live(www); len(got) != 2 {
+		t.Errorf("live: %v", got)
+	}
+}

@@ -165,17 +165,16 @@ func sameData(a, b libdns.RR) bool {
 
 // work is a call on its way to the library.
 type work struct {
-	call    provider.Call
-	op      string
-	view    *view
-	oneTTL  bool
-	copyTTL time.Duration
+	call  provider.Call
+	op    string
+	view  *view
+	known Known
 }
 
 // prepare checks what can be seen before anything is sent: that it is a call
 // that can be carried out here, to a name that can be read in one way only.
 func (a *Adapter) prepare(what string, call provider.Call) (*work, error) {
-	w := &work{call: call, op: a.op(what, call.Key.String()), oneTTL: a.known.OneTTL, copyTTL: max(copyTTL, a.known.MinTTL)}
+	w := &work{call: call, op: a.op(what, call.Key.String()), known: a.known}
 	if call.Seen != nil && call.Seen.Zone == a.zone {
 		w.view = viewOf(call.Seen)
 	}
@@ -233,7 +232,8 @@ func (w *work) away() (record.Change, error) {
 }
 
 // answer is the record that an add makes. Its TTL is the call's, else the
-// copy's; where a set has one TTL, its siblings' comes before the copy's.
+// copy's; where a set has one TTL, its siblings' comes before the copy's. The provider
+// would refuse one below the smallest that it keeps, so it is raised to that.
 func (w *work) answer(c record.Change) (libdns.Record, error) {
 	p, copied := w.view.newest(c.Key, c.Value)
 	if c.Action == record.Resume && !copied {
@@ -244,10 +244,10 @@ func (w *work) answer(c record.Change) (libdns.Record, error) {
 		return nil, w.refuse(provider.Permanent, "%q is no address: %w", c.Value, err)
 	}
 	ttl := c.TTL
-	if siblings := w.view.live[c.Key]; ttl == 0 && len(siblings) > 0 && (w.oneTTL || !copied) {
+	if siblings := w.view.live[c.Key]; ttl == 0 && len(siblings) > 0 && (w.known.OneTTL || !copied) {
 		ttl = siblings[0].ttl
 	}
-	return libdns.Address{Name: c.Key.Name.Relative(c.Key.Zone), TTL: cmp.Or(ttl, p.TTL, createTTL), IP: addr}, nil
+	return libdns.Address{Name: c.Key.Name.Relative(c.Key.Zone), TTL: max(cmp.Or(ttl, p.TTL, createTTL), w.known.MinTTL), IP: addr}, nil
 }
 
 // copyOf is the copy of a live record, newer than the last one. A provider that
@@ -267,5 +267,5 @@ func (w *work) copyOf(m member, last int64, now time.Time) (libdns.Record, error
 	if w.view.quoted {
 		text = quote(text)
 	}
-	return libdns.TXT{Name: provider.ParkedName(key.Name).Relative(key.Zone), TTL: w.copyTTL, Text: text}, nil
+	return libdns.TXT{Name: provider.ParkedName(key.Name).Relative(key.Zone), TTL: max(copyTTL, w.known.MinTTL), Text: text}, nil
 }
