@@ -161,7 +161,8 @@ func (a *app) importFrom(cmd *cobra.Command, f importFlags) (*config.Config, *co
 	return nil, nil, misused(cmd, "zone %s: the config has no such zone; it has %s", f.zone, strings.Join(names, ", "))
 }
 
-// usual are the environment variables in which people keep a provider's secrets.
+// usual are the environment variables in which people keep the secrets that a
+// provider cannot do without.
 var usual = map[string]map[string][]string{
 	"cloudflare":   {"api_token": {"CLOUDFLARE_API_TOKEN", "CF_API_TOKEN", "CF_DNS_API_TOKEN"}},
 	"tencentcloud": {"secret_id": {"TENCENTCLOUD_SECRET_ID"}, "secret_key": {"TENCENTCLOUD_SECRET_KEY"}},
@@ -187,6 +188,9 @@ func (a *app) zoneFromFlags(cmd *cobra.Command, f importFlags) (*config.Config, 
 		put(given, key, value)
 	}
 	a.findUsual(f.provider, keys, given)
+	if err := withoutSecret(f.provider, keys, given); err != nil {
+		return nil, err
+	}
 	given["zone"], given["provider"] = f.zone, f.provider
 	text, err := json.Marshal(map[string]any{"zones": []any{given}}) // which is YAML
 	if err != nil {
@@ -195,6 +199,9 @@ func (a *app) zoneFromFlags(cmd *cobra.Command, f importFlags) (*config.Config, 
 	cfg, err := config.Parse("flags", text, config.Options{Getenv: a.io.Getenv, AllowNoRecords: true})
 	if bad, is := errors.AsType[config.Errors](err); is {
 		return nil, &usageError{flagErrors(bad)}
+	}
+	if err == nil {
+		cfg.Zones[0].Position = config.Position{File: "import"} // in no file
 	}
 	return cfg, err
 }
@@ -223,11 +230,28 @@ func (a *app) findUsual(name string, keys []config.ProviderKey, given map[string
 		for _, variable := range usual[name][key.Name] {
 			if a.io.Getenv(variable) != "" {
 				given[key.Name] = "env:" + variable
-				fmt.Fprintf(a.io.Err, "%s: env:%s\n", key.Name, variable)
+				fmt.Fprintf(a.io.Err, "%s: taken from env:%s\n", key.Name, variable)
 				break
 			}
 		}
 	}
+}
+
+// withoutSecret says of each secret that a provider cannot do without where it is
+// looked for.
+func withoutSecret(name string, keys []config.ProviderKey, given map[string]any) error {
+	var lines []string
+	for _, key := range keys {
+		variables := usual[name][key.Name]
+		if _, there := given[key.Name]; there || len(variables) == 0 {
+			continue
+		}
+		lines = append(lines, fmt.Sprintf("import: %s (%s) is missing; set %s in the environment, or --set %s=file:PATH", key.Name, key.Doc, variables[0], key.Name))
+	}
+	if len(lines) == 0 {
+		return nil
+	}
+	return usagef("%s", strings.Join(lines, "\n"))
 }
 
 // flagErrors says of each key that is wrong how it is given here.

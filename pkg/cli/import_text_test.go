@@ -57,3 +57,16 @@ func TestImportKeepsWhatItCannotExpress(t *testing.T) {
 		}
 	}
 }
+
+// TestImportHelpNamesItsVariables: of each secret that is looked for, the first
+// place.
+func TestImportHelpNamesItsVariables(t *testing.T) {
+	long := testApp().importCommand().Long
+	for name, keys := range usual {
+		for key, variables := range keys {
+			if !strings.Contains(long, variables[0]) {
+				t.Errorf("%s, %s: the help does not name %s", name, key, variables[0])
+			}
+		}
+	}
+}
