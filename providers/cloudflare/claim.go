@@ -2,7 +2,6 @@ package cloudflare
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -33,8 +32,10 @@ func (a *Adapter) Claim(ctx context.Context, seen *provider.Snapshot, next provi
 	}
 	var b batch
 	b.stamp(a.zone, stamps, next)
-	_, err = a.send(ctx, op, v.zoneID, &b, gate)
-	return fencedOut(err)
+	if _, err = a.send(ctx, op, v.zoneID, &b, gate); err != nil {
+		return a.lost(ctx, v.zoneID, stamps, err)
+	}
+	return nil
 }
 
 // begin makes the first claim of a zone, unless somebody else was there first.
@@ -50,7 +51,7 @@ func (a *Adapter) begin(ctx context.Context, op, zoneID string, gate provider.Ga
 	b.text(a.zone.Below(provider.StampLabel), genesis)
 	out, err := a.send(ctx, op, zoneID, &b, gate)
 	if err != nil {
-		return nil, fencedOut(err)
+		return nil, a.lost(ctx, zoneID, nil, err)
 	}
 	if err := a.placed(op, out); err != nil {
 		return nil, err
@@ -95,7 +96,8 @@ func (a *Adapter) withdraw(ctx context.Context, op, zoneID string, out *reply, g
 }
 
 // Prove deletes a record that cannot exist in one batch with the replacement of
-// our own stamp, and expects to be refused with nothing applied.
+// our own stamp, and expects to be refused with nothing applied, under whatever
+// code.
 func (a *Adapter) Prove(ctx context.Context, seen *provider.Snapshot, next provider.Stamp, gate provider.Gate) error {
 	op := fmt.Sprintf("prove the fence of zone %s at Cloudflare", a.zone)
 	v, err := a.view(op, seen)
@@ -109,11 +111,10 @@ func (a *Adapter) Prove(ctx context.Context, seen *provider.Snapshot, next provi
 	b.stamp(a.zone, seen.Stamps, next)
 	b.Deletes = append(b.Deletes, reference{fmt.Sprintf("%032s", next.Nonce)})
 	_, err = a.send(ctx, op, v.zoneID, &b, gate)
-	var failed *provider.Error
 	switch {
 	case err == nil:
 		return a.notFenced(op, "the API accepts a batch that deletes a record which is not there")
-	case errors.As(err, &failed) && failed.Class == provider.Conflict:
+	case refused(err):
 		return a.untouched(ctx, op, v.zoneID, next)
 	}
 	return err

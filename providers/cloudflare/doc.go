@@ -26,6 +26,10 @@
 // database and not of the name servers, so that adds and take-aways never share
 // a call.
 //
+// Which code a refused batch has, and at which place of the answer, is nowhere
+// promised: a code is looked for in all of it, and a look at the stamps tells
+// another writer from an edit by hand whatever the code.
+//
 // The first claim of a zone posts a fixed text, of which Cloudflare takes only
 // one, and takes that over; see claim.go.
 //

@@ -97,24 +97,77 @@ func (a *Adapter) classify(f failure) *provider.Error {
 	if !f.read || len(f.errors) == 0 || f.status >= 500 {
 		return f.withText(e)
 	}
-	first := f.errors[0]
-	e.Code, e.Err = strconv.FormatInt(first.Code, 10), errors.New(first.String())
-	if known, found := meanings[first.Code]; found {
-		e.Class, e.Hint = known.class, known.hint
+	code, known := f.reason()
+	e.Code, e.Err = strconv.FormatInt(code, 10), errors.New(f.text())
+	if known {
+		e.Class, e.Hint = meanings[code].class, meanings[code].hint
+	}
+	if e.Class == provider.Conflict || f.status == http.StatusBadRequest || f.status == http.StatusNotFound {
+		e.Err = &refusal{e.Err}
 	}
 	return e
+}
+
+// reason is the error to go by: the first whose code is known, what stands in the
+// chain of another before that other, because it is the more exact; else the
+// first of all. Nobody has promised which place an error has in the answer to a
+// batch.
+func (f failure) reason() (code int64, known bool) {
+	known = f.walk(func(e apiError) bool {
+		code = e.Code
+		_, found := meanings[code]
+		return found
+	})
+	if !known {
+		code = f.errors[0].Code
+	}
+	return code, known
+}
+
+// walk calls each for all errors, what is in a chain first, until it says that it
+// has found what it looks for.
+func (f failure) walk(each func(apiError) bool) bool { return anyOf(f.errors, each) }
+
+func anyOf(list []apiError, each func(apiError) bool) bool {
+	return slices.ContainsFunc(list, func(e apiError) bool { return anyOf(e.Chain, each) || each(e) })
+}
+
+// text is what the API says, all of it.
+func (f failure) text() string {
+	var parts []string
+	for i, e := range f.errors {
+		if i == 0 {
+			parts = append(parts, e.String())
+			continue
+		}
+		parts = append(parts, fmt.Sprintf("%d %s", e.Code, e))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// refusal marks an answer in which the API itself refused what was asked for:
+// nothing of it happened. Which of its codes that is says less than the zone.
+type refusal struct{ err error }
+
+func (r *refusal) Error() string { return r.err.Error() }
+
+func (r *refusal) Unwrap() error { return r.err }
+
+func refused(err error) bool {
+	_, is := errors.AsType[*refusal](err)
+	return is
 }
 
 // withText adds what the API said to an error that its status explains.
 func (f failure) withText(e *provider.Error) *provider.Error {
 	if len(f.errors) > 0 {
-		e.Err = fmt.Errorf("%w: %d %s", e.Err, f.errors[0].Code, f.errors[0])
+		e.Err = fmt.Errorf("%w: %d %s", e.Err, f.errors[0].Code, f.text())
 	}
 	return e
 }
 
 func (f failure) hasCode(codes ...int64) bool {
-	return slices.ContainsFunc(f.errors, func(e apiError) bool { return slices.Contains(codes, e.Code) })
+	return f.walk(func(e apiError) bool { return slices.Contains(codes, e.Code) })
 }
 
 // blocked is one request too many. Where the API does not say for how long it

@@ -88,9 +88,6 @@ func (a *Adapter) Release(ctx context.Context, seen *provider.Snapshot, gate pro
 	if _, err = a.send(ctx, op, v.zoneID, b, gate); err == nil {
 		return done, nil
 	}
-	if provider.ClassOf(err) != provider.Conflict {
-		return false, err
-	}
 	return false, a.whose(ctx, v.zoneID, seen.Stamps, err)
 }
 

@@ -82,9 +82,6 @@ func (a *Adapter) write(ctx context.Context, call provider.Call, changes []recor
 		a.mu.Unlock()
 		return nil
 	}
-	if provider.ClassOf(err) != provider.Conflict {
-		return err
-	}
 	return a.whose(ctx, d.view.zoneID, call.Seen.Stamps, err)
 }
 
@@ -243,19 +240,22 @@ func (a *Adapter) send(ctx context.Context, op, zoneID string, b *batch, gate pr
 	return out, nil
 }
 
-// whose finds out why the API refused a batch: a look at the stamps tells
-// another writer of ours from an edit by hand. Without an answer it stays a
-// conflict, after which the caller lists as well.
-func (a *Adapter) whose(ctx context.Context, zoneID string, seen []provider.Stamp, refused error) error {
+// whose finds out why the API refused a batch, whatever its code says: a look at
+// the stamps tells another writer of ours from an edit by hand. Without an answer
+// it stays what it is, and so does every other error.
+func (a *Adapter) whose(ctx context.Context, zoneID string, seen []provider.Stamp, failed error) error {
+	if !refused(failed) {
+		return failed
+	}
 	now, err := a.lookStamps(ctx, zoneID)
 	if err != nil {
 		a.log.Warn("a write was refused, and the stamp could not be read to tell why", "zone", string(a.zone), "error", err)
-		return refused
+		return failed
 	}
 	if sameStamps(now, seen) {
-		return refused
+		return failed
 	}
-	return fencedOut(refused)
+	return fencedOut(failed)
 }
 
 func sameStamps(a, b []provider.Stamp) bool {
@@ -271,10 +271,18 @@ func sameStamps(a, b []provider.Stamp) bool {
 	return slices.Equal(ids(a), ids(b))
 }
 
-// fencedOut is what a conflict means where nothing but the stamps can have
-// brought it about.
+// lost is what becomes of a batch that nothing but the stamps can be in the way
+// of: a conflict needs no look, another refusal does.
+func (a *Adapter) lost(ctx context.Context, zoneID string, seen []provider.Stamp, failed error) error {
+	if provider.ClassOf(failed) == provider.Conflict {
+		return fencedOut(failed)
+	}
+	return a.whose(ctx, zoneID, seen, failed)
+}
+
+// fencedOut is a refusal that the stamps brought about.
 func fencedOut(err error) error {
-	if failed, ok := errors.AsType[*provider.Error](err); ok && failed.Class == provider.Conflict {
+	if failed, ok := errors.AsType[*provider.Error](err); ok {
 		failed.Class, failed.Err, failed.Hint = provider.FencedOut, errors.New("the stamp in the zone is not the listed one: another writer has it"), ""
 	}
 	return err

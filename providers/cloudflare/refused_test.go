@@ -1,0 +1,78 @@
+package cloudflare
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+
+	"sidestep/pkg/provider"
+	"sidestep/providers/cloudflare/cloudflaretest"
+)
+
+// refusals are ways in which the API may say that a record of a batch is gone:
+// that it stands first in the answer is nowhere promised.
+var refusals = map[string]provider.Class{
+	`{"code":81044,"message":"Record does not exist."}`:                                                                            provider.Conflict,
+	`{"code":1004,"message":"DNS Validation Error","error_chain":[{"code":81044,"message":"Record does not exist."}]}`:             provider.Conflict,
+	`{"code":9999,"message":"batch failed"},{"code":81044,"message":"Record does not exist."}`:                                     provider.Conflict,
+	`{"code":9999,"message":"batch failed","error_chain":[{"code":1,"message":"x","error_chain":[{"code":81044,"message":"y"}]}]}`: provider.Conflict,
+	`{"code":7003,"message":"Could not route to the record"}`:                                                                      provider.Permanent,
+	`{"code":9999,"message":"batch failed"}`:                                                                                       provider.Permanent,
+}
+
+func refuse(f *cloudflaretest.Fake, status int, errors string) {
+	f.Server.Arm(cloudflaretest.IsWrite, 0, answer(status, "application/json", `{"success":false,"errors":[`+errors+`],"result":null}`))
+}
+
+func TestARefusalIsKnownByTheZoneWhateverItsCode(t *testing.T) {
+	for errors, class := range refusals {
+		for _, status := range []int{http.StatusBadRequest, http.StatusNotFound} {
+			what := fmt.Sprintf("%d %s", status, errors)
+			f, n := world(t)
+			seen := n.list()
+			refuse(f, status, errors)
+			wantClass(t, "a write: "+what, n.pause(seen, "192.0.2.10", "192.0.2.20"), class)
+
+			refuse(f, status, errors)
+			if err := n.Prove(t.Context(), seen, n.next(), nil); err != nil || !n.Promises().Fenced {
+				t.Errorf("prove: %s: %v", what, err)
+			}
+
+			other := newNode(t, f)
+			other.seq = 100
+			other.hold()
+			refuse(f, status, errors)
+			wantClass(t, "a write from an old list: "+what, n.pause(seen, "192.0.2.10", "192.0.2.20"), provider.FencedOut)
+			refuse(f, status, errors)
+			wantClass(t, "a claim from an old list: "+what, n.Claim(t.Context(), seen, n.next(), nil), provider.FencedOut)
+		}
+	}
+}
+
+// TestOnlyTheAPIRefuses: what is said of the credential, or by something else,
+// proves nothing of the fence and costs no look at the stamp.
+func TestOnlyTheAPIRefuses(t *testing.T) {
+	for _, row := range []struct {
+		status int
+		body   string
+	}{
+		{http.StatusForbidden, `{"success":false,"errors":[{"code":10000,"message":"Authentication error"}]}`},
+		{http.StatusBadRequest, `not found`},
+		{http.StatusNotFound, `{"message":"no such host"}`},
+	} {
+		f, n := world(t)
+		seen := n.list()
+		f.Server.Forget()
+		f.Server.Arm(cloudflaretest.IsWrite, 0, answer(row.status, "application/json", row.body))
+		if err := n.Prove(t.Context(), seen, n.next(), nil); err == nil {
+			t.Errorf("prove: %d %s: expected an error", row.status, row.body)
+		}
+		f.Server.Arm(cloudflaretest.IsWrite, 0, answer(row.status, "application/json", row.body))
+		if err := n.pause(seen, "192.0.2.10", "192.0.2.20"); err == nil || provider.ClassOf(err) == provider.FencedOut {
+			t.Errorf("a write: %d %s: %v", row.status, row.body, err)
+		}
+		if got := len(f.Server.Requests()); got != 2 {
+			t.Errorf("%d %s: %d requests", row.status, row.body, got)
+		}
+	}
+}
