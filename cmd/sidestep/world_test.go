@@ -29,7 +29,7 @@ import (
 
 // patience is how long a test waits for something that has to happen; it says
 // nothing of how fast it should.
-const patience = time.Minute
+const patience = 3 * time.Minute
 
 // builtBinary builds sidestep once, as a user gets it.
 var builtBinary = sync.OnceValues(func() (string, error) {
