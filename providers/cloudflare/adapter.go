@@ -43,7 +43,7 @@ func (a *Adapter) List(ctx context.Context) (*provider.Snapshot, error) {
 		return nil, err
 	}
 	if b.outside != "" {
-		failed := provider.Failf(provider.Permanent, op, "", "the zone %s has a record %q, which is not in %s", id, b.outside, a.zone)
+		failed := provider.Failf(provider.Permanent, op, "", "the zone %s has a record %q, which is not in %s", id, a.said(b.outside), a.zone)
 		failed.Hint = hintZoneID
 		return nil, failed
 	}

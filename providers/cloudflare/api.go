@@ -71,7 +71,7 @@ func (a *Adapter) open(op string, write bool, reply *httpapi.Reply) (*envelope, 
 	}
 	switch {
 	case err != nil && reply.Status == http.StatusOK:
-		return nil, unreadable(op, write, reply, err)
+		return nil, a.unreadable(op, write, reply, err)
 	case err != nil:
 		return nil, a.classify(f)
 	}
@@ -82,14 +82,11 @@ func (a *Adapter) open(op string, write bool, reply *httpapi.Reply) (*envelope, 
 	return out, nil
 }
 
-// excerpt is as much of a foreign answer as an error shows.
-const excerpt = 120
-
-func unreadable(op string, write bool, reply *httpapi.Reply, err error) error {
+func (a *Adapter) unreadable(op string, write bool, reply *httpapi.Reply, err error) error {
 	if page := httpapi.Page(reply.Header, reply.Body); page != nil {
-		err = page
+		return httpapi.Unreadable(op, write, reply.Status, page)
 	}
-	return httpapi.Unreadable(op, write, reply.Status, fmt.Errorf("%w: %.*q", err, excerpt, reply.Body))
+	return httpapi.Unreadable(op, write, reply.Status, fmt.Errorf("%w: %q", err, a.said(string(reply.Body))))
 }
 
 // listLimit bounds the page that a whole zone comes in, in bytes: about a

@@ -74,7 +74,7 @@ func (a *Adapter) placed(op string, out *reply) error {
 	want := a.zone.Below(provider.StampLabel).Unrooted()
 	for _, m := range out.Posts {
 		if !strings.EqualFold(m.Name, want) {
-			failed := provider.Failf(provider.Permanent, op, "", "the record %s was made as %s", want, m.Name)
+			failed := provider.Failf(provider.Permanent, op, "", "the record %s was made as %s", want, a.said(m.Name))
 			failed.Hint = hintZoneID + ", and delete that record"
 			return failed
 		}

@@ -20,12 +20,13 @@ type apiError struct {
 	Chain   []apiError `json:"error_chain"`
 }
 
-func (e apiError) String() string {
-	text := strings.TrimSuffix(e.Message, ".")
+func (e apiError) write(b *strings.Builder) {
+	b.WriteString(strings.TrimSuffix(e.Message, "."))
 	for _, inner := range e.Chain {
-		text += fmt.Sprintf(" (%d %s)", inner.Code, inner)
+		fmt.Fprintf(b, " (%d ", inner.Code)
+		inner.write(b)
+		b.WriteString(")")
 	}
-	return text
 }
 
 // meaning is what an error code says to a caller.
@@ -95,10 +96,10 @@ func (a *Adapter) classify(f failure) *provider.Error {
 		e.Err = errors.New("the API says that it failed")
 	}
 	if !f.read || len(f.errors) == 0 || f.status >= 500 {
-		return f.withText(e)
+		return a.withText(f, e)
 	}
 	code, known := f.reason()
-	e.Code, e.Err = strconv.FormatInt(code, 10), errors.New(f.text())
+	e.Code, e.Err = strconv.FormatInt(code, 10), errors.New(a.said(f.text()))
 	if known {
 		e.Class, e.Hint = meanings[code].class, meanings[code].hint
 	}
@@ -132,18 +133,20 @@ func anyOf(list []apiError, each func(apiError) bool) bool {
 	return slices.ContainsFunc(list, func(e apiError) bool { return anyOf(e.Chain, each) || each(e) })
 }
 
-// text is what the API says, all of it.
+// text is what the API says, all of it, as it says it.
 func (f failure) text() string {
-	var parts []string
+	var b strings.Builder
 	for i, e := range f.errors {
-		if i == 0 {
-			parts = append(parts, e.String())
-			continue
+		if i > 0 {
+			fmt.Fprintf(&b, "; %d ", e.Code)
 		}
-		parts = append(parts, fmt.Sprintf("%d %s", e.Code, e))
+		e.write(&b)
 	}
-	return strings.Join(parts, "; ")
+	return b.String()
 }
+
+// said makes a text of the API fit for an error.
+func (a *Adapter) said(text string) string { return httpapi.Foreign(text, a.token, a.finder) }
 
 // refusal marks an answer in which the API itself refused what was asked for:
 // nothing of it happened. Which of its codes that is says less than the zone.
@@ -159,9 +162,9 @@ func refused(err error) bool {
 }
 
 // withText adds what the API said to an error that its status explains.
-func (f failure) withText(e *provider.Error) *provider.Error {
+func (a *Adapter) withText(f failure, e *provider.Error) *provider.Error {
 	if len(f.errors) > 0 {
-		e.Err = fmt.Errorf("%w: %d %s", e.Err, f.errors[0].Code, f.text())
+		e.Err = fmt.Errorf("%w: %d %s", e.Err, f.errors[0].Code, a.said(f.text()))
 	}
 	return e
 }
@@ -179,5 +182,5 @@ func (a *Adapter) blocked(e *provider.Error, f failure) *provider.Error {
 		e.After = block
 		a.limiter.Hold(block)
 	}
-	return f.withText(e)
+	return a.withText(f, e)
 }

@@ -40,6 +40,9 @@ func newParser(in io.Reader, each func(*wire)) *parser {
 	return &parser{scanner: newScanner(in), each: each}
 }
 
+// excerpt is as much of an answer as tells a page for people.
+const excerpt = 120
+
 // beginning is how the answer starts, for people.
 func (p *parser) beginning() []byte { return p.head }
 

@@ -3,6 +3,7 @@ package cloudflare
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 
 	"sidestep/pkg/provider"
@@ -74,5 +75,39 @@ func TestOnlyTheAPIRefuses(t *testing.T) {
 		if got := len(f.Server.Requests()); got != 2 {
 			t.Errorf("%d %s: %d requests", row.status, row.body, got)
 		}
+	}
+}
+
+// TestWhatTheAPISaysIsFitForAnError: an answer that is long, that would act on a
+// terminal or that repeats the token.
+func TestWhatTheAPISaysIsFitForAnError(t *testing.T) {
+	f, n := world(t)
+	for _, text := range []string{strings.Repeat("x", 1<<20), `a\nlevel=error \u001b[31mred ` + cloudflaretest.DefaultToken} {
+		inner := fmt.Sprintf(`{"code":1004,"message":"%s","error_chain":[{"code":9,"message":"%[1]s"}]}`, text)
+		for _, body := range []string{
+			`{"success":false,"errors":[` + inner + `,` + inner + `]}`,
+			"GET / " + strings.ReplaceAll(strings.ReplaceAll(text, `\n`, "\n"), `\u001b`, "\x1b"),
+		} {
+			for _, status := range []int{http.StatusOK, http.StatusBadRequest, http.StatusTooManyRequests, http.StatusBadGateway} {
+				seen := n.list()
+				f.Server.Arm(cloudflaretest.IsList, 0, answer(status, "application/json", body))
+				_, err := n.List(t.Context())
+				fit(t, err)
+				f.Server.Arm(cloudflaretest.IsWrite, 0, answer(status, "application/json", body))
+				fit(t, n.pause(seen, "192.0.2.10", "192.0.2.20"))
+			}
+		}
+	}
+}
+
+func fit(t *testing.T, err error) {
+	t.Helper()
+	if err == nil {
+		t.Error("expected an error")
+		return
+	}
+	text := err.Error()
+	if len(text) > 1000 || strings.ContainsAny(text, "\n\x1b") || strings.Contains(text, cloudflaretest.DefaultToken) {
+		t.Errorf("%d bytes: %.300q", len(text), text)
 	}
 }

@@ -104,7 +104,7 @@ func (a *Adapter) only(op string, named []zoneInfo) (*zoneInfo, error) {
 		return nil, failed
 	case 1:
 		if !idText.MatchString(named[0].ID) {
-			return nil, httpapi.Unreadable(op, false, http.StatusOK, fmt.Errorf("a zone with the id %q", named[0].ID))
+			return nil, httpapi.Unreadable(op, false, http.StatusOK, fmt.Errorf("a zone with the id %q", a.said(named[0].ID)))
 		}
 		return &named[0], nil
 	}
@@ -112,7 +112,7 @@ func (a *Adapter) only(op string, named []zoneInfo) (*zoneInfo, error) {
 	for _, z := range named {
 		found = append(found, fmt.Sprintf("%s in account %q (%s)", z.ID, z.Account.Name, z.Status))
 	}
-	failed := provider.Failf(provider.Permanent, op, "", "the token sees %d zones of this name: %s", len(named), strings.Join(found, ", "))
+	failed := provider.Failf(provider.Permanent, op, "", "the token sees %d zones of this name: %s", len(named), a.said(strings.Join(found, ", ")))
 	failed.Hint = "set zone_id on the zone to the one that is meant"
 	return nil, failed
 }

@@ -105,7 +105,7 @@ func (a *Adapter) read(ctx context.Context, op string, begin func() reader) (hea
 // its SOA.
 func (a *Adapter) whole(h head, soa string) (uint64, error) {
 	if !a.isZone(h.Name) {
-		return 0, fmt.Errorf("the list is of %q", h.Name)
+		return 0, fmt.Errorf("the list is of %q", httpapi.Foreign(h.Name))
 	}
 	fields := strings.Fields(soa)
 	if len(fields) < 3 {
@@ -113,7 +113,7 @@ func (a *Adapter) whole(h head, soa string) (uint64, error) {
 	}
 	serial, err := strconv.ParseUint(fields[2], 10, 32)
 	if err != nil {
-		return 0, fmt.Errorf("the serial of the SOA %q: %w", soa, err)
+		return 0, fmt.Errorf("the serial of the SOA %q: %w", httpapi.Foreign(soa), err)
 	}
 	return serial, nil
 }

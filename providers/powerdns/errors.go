@@ -14,14 +14,8 @@ import (
 
 var errChanged = errors.New("the record set is not what the list said")
 
-const (
-	// maxRefusal is how much is read of an answer that is no success.
-	maxRefusal = 64 << 10
-
-	// maxShown is how much of such an answer is shown, and maxSaid how much where it
-	// is PowerDNS' own word.
-	maxShown, maxSaid = 200, 600
-)
+// maxRefusal is how much is read of an answer that is no success.
+const maxRefusal = 64 << 10
 
 // half is a list that cannot be the whole zone: it says nothing about it.
 func half(op string, err error) error {
@@ -44,7 +38,7 @@ func (a *Adapter) refusal(op string, write bool, reply *httpapi.Reply) error {
 	if httpapi.Page(reply.Header, reply.Body) != nil {
 		return e
 	}
-	text := said(reply.Body)
+	text := a.said(reply.Body)
 	if text != "" {
 		e.Err = errors.New(text)
 	}
@@ -79,20 +73,16 @@ func (a *Adapter) advise(e *provider.Error, write bool, status int, text string)
 }
 
 // said is PowerDNS' text for people, on one line.
-func said(body []byte) string {
+func (a *Adapter) said(body []byte) string {
 	var answer struct {
 		Error  string   `json:"error"`
 		Errors []string `json:"errors"`
 	}
-	text, most := string(body), maxShown
+	text := string(body)
 	if err := json.Unmarshal(body, &answer); err == nil && answer.Error != "" {
-		text, most = strings.Join(append([]string{answer.Error}, answer.Errors...), "; "), maxSaid
+		text = strings.Join(append([]string{answer.Error}, answer.Errors...), "; ")
 	}
-	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "?")), " ")
-	if len(text) > most {
-		text = strings.ToValidUTF8(text[:most], "") + "…"
-	}
-	return text
+	return httpapi.Foreign(text, a.key)
 }
 
 // explained adds what PowerDNS means by closing a connection: it does so to

@@ -110,7 +110,7 @@ func (x *exchange) refusal(r request, api smithy.APIError) error {
 	code := api.ErrorCode()
 	e := httpapi.Classify(r.op, r.write, x.reply)
 	e.Code, e.Err = code, errors.New(words(api))
-	if skewed := x.skew(code, api.ErrorMessage()); skewed != nil {
+	if skewed := x.skew(code, httpapi.Foreign(api.ErrorMessage())); skewed != nil {
 		e.Class, e.After, e.Err = provider.Retryable, 30*time.Second, skewed
 		e.Hint = "synchronise this host's clock (chronyc tracking, timedatectl); the key is fine"
 		return e
@@ -129,14 +129,8 @@ func words(api smithy.APIError) string {
 	if batch, ok := api.(*types.InvalidChangeBatch); ok && len(batch.Messages) > 0 {
 		text = strings.Join(batch.Messages, "; ")
 	}
-	if len(text) > maxWords {
-		text = text[:maxWords] + "…"
-	}
-	return text
+	return httpapi.Foreign(text)
 }
-
-// maxWords bounds what of a message goes into an error.
-const maxWords = 500
 
 // maxSkew is the difference of clocks that a second look at the wire could not
 // explain. AWS takes signatures of five minutes.
@@ -175,7 +169,7 @@ func (a *Adapter) unsigned(ctx context.Context, r request, err error) error {
 	switch {
 	case errors.As(err, &api):
 		m := meanings[api.ErrorCode()]
-		e.Code, e.Err, e.After = api.ErrorCode(), fmt.Errorf("get the credential: %s", api.ErrorMessage()), m.after
+		e.Code, e.Err, e.After = api.ErrorCode(), fmt.Errorf("get the credential: %s", httpapi.Foreign(api.ErrorMessage())), m.after
 		e.Class, e.Hint = m.class, "see role_arn on the zone, and whether the role trusts this credential; then: sidestep validate --online"
 		if m.class == provider.Ambiguous { // not in the table: nothing of the zone was asked yet
 			e.Class = provider.Retryable

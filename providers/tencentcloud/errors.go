@@ -104,11 +104,7 @@ func (a *Adapter) refusal(q request, said *answer, header http.Header, signed ti
 
 // message is the API's own text in one line, with what its support asks for.
 func (a *Adapter) message(said *answer) string {
-	text := []rune(strings.Join(strings.Fields(a.credential.scrub(said.Error.Message)), " "))
-	if len(text) > 200 {
-		text = append(text[:200], '…')
-	}
-	return string(text) + " (RequestId " + said.RequestID + ")"
+	return a.said(said.Error.Message) + " (RequestId " + a.said(said.RequestID) + ")"
 }
 
 // afterExpired is how long the API is left alone while the clocks differ:

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"sidestep/pkg/provider"
+	"sidestep/pkg/provider/httpapi"
 )
 
 // The words of the signature, of the page "Signature Method v3" in the vendor's
@@ -64,12 +65,7 @@ func mac(key []byte, text string) []byte {
 	return h.Sum(nil)
 }
 
-// scrub takes what is secret out of a text of the API.
-func (c credential) scrub(text string) string {
-	for _, secret := range []provider.Secret{c.key, c.token, c.id} {
-		if !secret.Empty() {
-			text = strings.ReplaceAll(text, secret.Reveal(), "***")
-		}
-	}
-	return text
+// said makes a text of the API fit for an error.
+func (a *Adapter) said(text string) string {
+	return httpapi.Foreign(text, a.credential.key, a.credential.token, a.credential.id)
 }

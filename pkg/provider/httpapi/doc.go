@@ -12,7 +12,8 @@
 // for as long as it says.
 //
 // The package retries nothing, follows no redirect (the next host would be
-// given the credential), keeps no cookie, and puts no credential into an error.
+// given the credential), keeps no cookie, and puts no credential into an error;
+// what a server says goes into one through Foreign only.
 // The limiter is asked first, because its wait may be long; then the request is
 // signed, so that the signature is young; then the gate is asked, last.
 //
