@@ -64,7 +64,7 @@ var rooms = map[string]allowed{
 	"pkg/lease/file":                {own: "clock lease", mods: "golang.org/x/sys/unix"},
 	"pkg/lease/none":                {own: "lease"},
 	"pkg/store":                     {mods: "github.com/google/renameio/v2 golang.org/x/sys/unix"},
-	"pkg/reconcile":                 {own: "record plan engine provider clock"},
+	"pkg/reconcile":                 {own: "record steer plan engine provider clock"},
 	"pkg/observe":                   {own: "record", mods: "github.com/miekg/dns"},
 	"pkg/resolve":                   {own: "observe", mods: "github.com/miekg/dns"},
 	"pkg/probe/probetest":           {mods: "golang.org/x/sys/unix"},

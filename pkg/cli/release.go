@@ -29,21 +29,23 @@ func (a *app) releaseCommand() *cobra.Command {
 		Long: `Take sidestep out of a zone, every value live and nothing left.
 
 This is the way out. It lists the zone and shows what it would do; then it asks,
-or does it at once with --yes. Every value that sidestep paused comes back, also
-one that the config names no longer, and whether or not it works just now. When
+or does it at once with --yes. Every value that sidestep paused and the config
+names comes back, whether or not it works just now. When
 the zone shows them live, the marks, the parked copies and the stamp go. At the
 end the zone is listed once more.
 
 What it leaves as it is, and says so:
 
   a value that somebody else paused
+  a value that the config does not name: whoever may write a text record could
+  have put it there; name it in the config to bring it back
   a value that a CNAME was switched away from: its parked copy is the only
   memory of it, and answers nobody; delete it when you no longer need it
   a parked copy that cannot be read
 
-It needs the zone in the config, with its provider's keys; records may be gone
-from it. A daemon would pause again what does not work, so stop it first: while
-one runs here, nothing is released. --dry-run may be asked beside it. Afterwards
+It needs the zone in the config, with its provider's keys and its records. A
+daemon would pause again what does not work, so stop it first: while one runs
+here, nothing is released. --dry-run may be asked beside it. Afterwards
 take the zone out of the config.
 
 Where the provider does not compare and swap, copies are removed only after the

@@ -54,7 +54,7 @@ func (d *Daemon) ReleasePlan(ctx context.Context, zone string, progress Progress
 		return Release{}, err
 	}
 	progress("listing zone %s", name)
-	return releaseOf(d.writer.Leaving(ctx, name), false), nil
+	return releaseOf(d.writer.Leaving(ctx, name, d.options.Config.Records), false), nil
 }
 
 // ReleaseOnce takes sidestep out of a zone under the lock: every value that it
@@ -72,12 +72,12 @@ func (d *Daemon) ReleaseOnce(ctx context.Context, zone string, shown *Release, t
 		}
 		if shown != nil {
 			progress("listing zone %s", name)
-			if now := releaseOf(d.writer.Leaving(ctx, name), false); now.Error == "" && now.exceeds(*shown) {
+			if now := releaseOf(d.writer.Leaving(ctx, name, d.options.Config.Records), false); now.Error == "" && now.exceeds(*shown) {
 				return &control.Error{Message: fmt.Sprintf("release zone %s: the zone has changed since the plan was shown, and nothing was written", name), Hint: "look at it again: sidestep release " + name.Unrooted(), Exit: control.ExitFailure}
 			}
 		}
 		progress("zone %s: resuming what is paused, then removing what is left", name)
-		answer = releaseOf(d.writer.Leave(ctx, name, reconcile.Orders{TakeOver: takeOver}), true)
+		answer = releaseOf(d.writer.Leave(ctx, name, d.options.Config.Records, reconcile.Orders{TakeOver: takeOver}), true)
 		return nil
 	})
 	return answer, err

@@ -19,17 +19,23 @@ type LeftOut struct {
 const releaseWhy = "sidestep lets go of the zone"
 
 // ReleaseWork is the work that brings back every value of a zone that sidestep
-// paused, those too that no config names, and takes nothing out. What somebody
-// else paused stays as it is; so does a value beside which there is another where
-// the name can have one: the copy of it is the only memory of it.
+// paused and one of the specs names, and takes nothing out. Whoever may write one
+// text record can make what looks like a parked copy, so a value that the config
+// does not name stays as it is. So does what somebody else paused, and a value
+// beside which there is another where the name can have one: the copy of it is the
+// only memory of it.
 //
 // It is an operator's word for the whole zone, so another tool's claim on a name
 // and a delegation above it stop nothing: what was paused there was sidestep's.
-func ReleaseWork(zone plan.Zone) (Work, []LeftOut) {
+func ReleaseWork(zone plan.Zone, specs []*steer.Spec) (Work, []LeftOut) {
 	work := Work{Zone: zone.Name, Limits: plan.Limits{Override: map[string]bool{plan.GuardOwned: true, plan.GuardDelegation: true}}}
+	byKey := make(map[record.Key]*steer.Spec, len(specs))
+	for _, spec := range specs {
+		byKey[spec.Key] = spec
+	}
 	var stays []LeftOut
 	for _, set := range zone.Sets {
-		back, stay := comesBack(set)
+		back, stay := comesBack(set, byKey[set.Key])
 		stays = append(stays, stay...)
 		if len(back) > 0 {
 			work.Inputs = append(work.Inputs, allLive(set, back))
@@ -39,14 +45,16 @@ func ReleaseWork(zone plan.Zone) (Work, []LeftOut) {
 }
 
 // comesBack lists the values of a set that sidestep paused, and those that stay
-// out of the answer.
-func comesBack(set record.Set) (back []string, stays []LeftOut) {
+// out of the answer. spec is what the config says of the set; nil for nothing.
+func comesBack(set record.Set, spec *steer.Spec) (back []string, stays []LeftOut) {
 	stay := func(value, why string) { stays = append(stays, LeftOut{set.Key, value, why}) }
 	for _, a := range set.Answers {
 		switch {
 		case a.Live:
 		case a.Held:
 			stay(a.Value, "somebody else paused it; resume it at the provider if it should answer")
+		case a.Paused && (spec == nil || !spec.Names(a.Value)):
+			stay(a.Value, "the config does not name it, so it may be anybody's; if it should answer, put it into the config and release again, else delete it at the provider")
 		case a.Paused:
 			back = append(back, a.Value)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"sidestep/pkg/plan"
 	"sidestep/pkg/record"
+	"sidestep/pkg/steer"
 )
 
 func releaseZone(sets ...record.Set) plan.Zone {
@@ -24,6 +25,10 @@ func TestReleaseBringsBackWhatSidestepPaused(t *testing.T) {
 	paused := func(v string) record.Answer {
 		return record.Answer{Value: v, TTL: time.Minute, Weight: 5, Paused: true}
 	}
+	named := []*steer.Spec{
+		{Key: releaseSet("www", record.A).Key, Answers: []steer.Answer{{Value: "192.0.2.1"}}, Fallback: []string{"192.0.2.2"}},
+		{Key: releaseSet("www", record.CNAME).Key, Answers: []steer.Answer{{Value: "a.example.net."}, {Value: "b.example.net."}}},
+	}
 	held := func(v string) record.Answer { return record.Answer{Value: v, TTL: time.Minute, Held: true} }
 	for _, c := range []struct {
 		name  string
@@ -36,6 +41,9 @@ func TestReleaseBringsBackWhatSidestepPaused(t *testing.T) {
 		{"never what somebody else paused", releaseSet("www", record.A, held("192.0.2.1"), live("192.0.2.2")), nil, "somebody else paused it"},
 		{"nor beside ours", releaseSet("www", record.A, held("192.0.2.1"), paused("192.0.2.2")), []string{"resume 192.0.2.2"}, "somebody else paused it"},
 		{"nothing to do", releaseSet("www", record.A, live("192.0.2.1"), live("192.0.2.2")), nil, ""},
+		{"never a value that the config does not name", releaseSet("www", record.A, live("192.0.2.1"), paused("198.51.100.66")), nil, "the config does not name it"},
+		{"nor a set", releaseSet("other", record.A, paused("192.0.2.1")), nil, "the config does not name it"},
+		{"nor in place of one", releaseSet("www", record.CNAME, paused("c.example.net.")), nil, "the config does not name it"},
 		{"a name that was emptied", releaseSet("www", record.CNAME, paused("a.example.net.")), []string{"resume a.example.net."}, ""},
 		{"a name that was switched", releaseSet("www", record.CNAME, paused("a.example.net."), live("b.example.net.")), nil, "answers with b.example.net."},
 		{"a name with two memories", releaseSet("www", record.CNAME, paused("a.example.net."), paused("b.example.net.")), nil, "put the one that is meant in"},
@@ -44,7 +52,7 @@ func TestReleaseBringsBackWhatSidestepPaused(t *testing.T) {
 			zone := releaseZone(c.set)
 			zone.Owners = map[record.Name]string{c.set.Key.Name: "external-dns/x"} // what is paused there is ours all the same
 			zone.Delegations = []record.Name{c.set.Key.Name}
-			work, stays := ReleaseWork(zone)
+			work, stays := ReleaseWork(zone, named)
 			p := work.Plan(zone)
 			var got []string
 			for _, change := range p.Changes() {

@@ -10,6 +10,7 @@ import (
 	"sidestep/pkg/engine"
 	"sidestep/pkg/provider"
 	"sidestep/pkg/record"
+	"sidestep/pkg/steer"
 )
 
 // Departure is how sidestep leaves a zone, or would.
@@ -23,17 +24,18 @@ type Departure struct {
 }
 
 // Leaving lists a zone and says what Leave would do, and writes nothing.
-func (r *Reconciler) Leaving(ctx context.Context, zone record.Name) Departure {
-	d, _ := r.leaving(ctx, zone)
+func (r *Reconciler) Leaving(ctx context.Context, zone record.Name, specs []*steer.Spec) Departure {
+	d, _ := r.leaving(ctx, zone, specs)
 	return d
 }
 
-// Leave takes sidestep out of a zone: every value that it paused comes back, and
+// Leave takes sidestep out of a zone: every value that it paused and one of the
+// specs, which are those of the config, names comes back, and
 // once the zone shows that, the marks, the copies and the stamp go. It can be
 // interrupted at any point and asked for again.
 // It runs in the caller's goroutine and must not run beside Run.
-func (r *Reconciler) Leave(ctx context.Context, zone record.Name, orders Orders) Departure {
-	d, work := r.leaving(ctx, zone)
+func (r *Reconciler) Leave(ctx context.Context, zone record.Name, specs []*steer.Spec, orders Orders) Departure {
+	d, work := r.leaving(ctx, zone, specs)
 	if d.Err != nil {
 		return d
 	}
@@ -50,14 +52,14 @@ func (r *Reconciler) Leave(ctx context.Context, zone record.Name, orders Orders)
 	}
 	seen := zoneOf(l.snapshot)
 	d.Seen = &seen
-	_, d.LeftOut = engine.ReleaseWork(seen)
+	_, d.LeftOut = engine.ReleaseWork(seen, specs)
 	d.Remains, d.Unread = l.releaser.Remains(l.snapshot), unread(l.snapshot)
 	d.Removed = slices.DeleteFunc(l.found, func(line string) bool { return slices.Contains(d.Remains, line) })
 	return d
 }
 
 // leaving lists the zone and plans its release.
-func (r *Reconciler) leaving(ctx context.Context, zone record.Name) (Departure, engine.Work) {
+func (r *Reconciler) leaving(ctx context.Context, zone record.Name, specs []*steer.Spec) (Departure, engine.Work) {
 	w, found := r.workers[zone]
 	if !found {
 		return Departure{Report: Report{Zone: zone, Err: fmt.Errorf("release zone %s: no such zone", zone)}}, engine.Work{}
@@ -74,7 +76,7 @@ func (r *Reconciler) leaving(ctx context.Context, zone record.Name) (Departure, 
 		return d, engine.Work{}
 	}
 	seen := zoneOf(snapshot)
-	work, stays := engine.ReleaseWork(seen)
+	work, stays := engine.ReleaseWork(seen, specs)
 	d.Seen, d.Plan, d.LeftOut, d.Remains, d.Unread = &seen, work.Plan(seen), stays, releaser.Remains(snapshot), unread(snapshot)
 	d.Final = d.Plan
 	return d, work

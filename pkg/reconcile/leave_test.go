@@ -24,8 +24,8 @@ func (w *world) records() []string {
 	return lines
 }
 
-func (n *node) leave() Departure {
-	return n.write.Leave(context.Background(), zoneName, Orders{})
+func (w *world) leave(n *node) Departure {
+	return n.write.Leave(context.Background(), zoneName, []*steer.Spec{w.spec}, Orders{})
 }
 
 // operate leaves a zone as sidestep does that has steered it: one value live, the
@@ -55,16 +55,16 @@ func (w *world) mustHaveLeft(t *testing.T, d Departure, before []string) {
 func TestLeaveGivesTheZoneBack(t *testing.T) {
 	forClasses(t, func(t *testing.T, class memory.Class) {
 		w, before := operate(t, class)
-		shown := w.only().write.Leaving(context.Background(), zoneName)
+		shown := w.only().write.Leaving(context.Background(), zoneName, []*steer.Spec{w.spec})
 		if shown.Err != nil || len(shown.Plan.Changes()) != 2 || slices.Equal(w.records(), before) {
 			t.Errorf("plan %v, error %v: expected two values to come back, and nothing written yet", shown.Plan.Lines(), shown.Err)
 		}
-		d := w.only().leave()
+		d := w.leave(w.only())
 		w.mustHaveLeft(t, d, before)
 		if len(d.Applied) != 2 {
 			t.Errorf("applied %v, want two", d.Applied)
 		}
-		if again := w.only().leave(); again.Err != nil || len(again.Plan.Changes())+len(again.Removed) > 0 {
+		if again := w.leave(w.only()); again.Err != nil || len(again.Plan.Changes())+len(again.Removed) > 0 {
 			t.Errorf("again: %+v, want nothing to do", again)
 		}
 		if err := w.only().write.Release(context.Background()); err != nil {
@@ -95,7 +95,7 @@ func TestLeaveIsKilledAnywhere(t *testing.T) {
 					}
 					return memory.Fault{}
 				})
-				d := n.leave()
+				d := w.leave(n)
 				n.shut(nil)
 				w.zone.Faults(nil)
 				if sent < last {
@@ -110,7 +110,7 @@ func TestLeaveIsKilledAnywhere(t *testing.T) {
 				}
 				n.notes = newMemoNotes()
 				w.start(n)
-				w.mustHaveLeft(t, n.leave(), before)
+				w.mustHaveLeft(t, w.leave(n), before)
 				if t.Failed() {
 					t.Fatalf("message %d, %s", last, kind)
 				}
@@ -138,7 +138,7 @@ func TestLeaveRemovesNoCopyInDoubt(t *testing.T) {
 			}
 		}
 		began := w.clock.Boot()
-		d := n.leave()
+		d := w.leave(n)
 		if waited := w.clock.Boot() - began; d.Err != nil || len(d.Removed) == 0 || waited < 35*time.Second || len(n.waits) == 0 {
 			t.Errorf("%v: removed %v after %s and %d waits; an open call may take 35s", d.Err, d.Removed, waited, len(n.waits))
 		}
@@ -150,13 +150,27 @@ func TestLeaveGivesWayToTwoWriters(t *testing.T) {
 		w, _ := operate(t, class)
 		other := w.join("node-2")
 		var two *TwoWritersError
-		if d := other.leave(); !errors.As(d.Err, &two) {
+		if d := w.leave(other); !errors.As(d.Err, &two) {
 			t.Errorf("expected two writers, got %v", d.Err)
 		}
-		if d := other.write.Leave(context.Background(), zoneName, Orders{TakeOver: true}); d.Err != nil || len(d.Remains) > 0 {
+		if d := other.write.Leave(context.Background(), zoneName, []*steer.Spec{w.spec}, Orders{TakeOver: true}); d.Err != nil || len(d.Remains) > 0 {
 			t.Errorf("with the order to take over: %+v", d)
 		}
 	}, memory.Rename, memory.Exact, memory.Prerequisites)
+}
+
+// TestLeaveResumesNothingThatTheConfigDoesNotName: what the config does not name stays out,
+// whatever a parked copy says.
+func TestLeaveResumesNothingThatTheConfigDoesNotName(t *testing.T) {
+	forClasses(t, func(t *testing.T, class memory.Class) {
+		w, _ := operate(t, class)
+		w.spec.Answers = w.spec.Answers[:2]
+		d := w.leave(w.only())
+		w.mustLive(t, values[0], values[1])
+		if d.Err != nil || len(d.Applied) != 1 || len(d.LeftOut) != 1 || d.LeftOut[0].Value != values[2] || !strings.Contains(d.LeftOut[0].Why, "put it into the config") {
+			t.Errorf("%+v: expected %s to be left out and the way on to be named", d, values[2])
+		}
+	}, memory.Classes()...)
 }
 
 func TestLeaveKeepsTheLastMemory(t *testing.T) {
@@ -166,7 +180,7 @@ func TestLeaveKeepsTheLastMemory(t *testing.T) {
 		if report := w.round(w.want("b.example.net.")); report.Err != nil {
 			t.Fatal(report.Err)
 		}
-		d := w.only().leave()
+		d := w.leave(w.only())
 		w.mustLive(t, "b.example.net.")
 		if d.Err != nil || len(d.Remains) > 0 || len(d.LeftOut) != 1 || d.LeftOut[0].Value != "a.example.net." {
 			t.Errorf("%+v: expected the value that was switched away from to be left out", d)
