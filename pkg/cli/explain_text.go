@@ -77,6 +77,9 @@ func (x *explainer) record(r control.ExplainedRecord) {
 	} else {
 		x.line("\n%s %s: what it %s with is not known", r.Name, typeWords(r.Type, r.Variant), answers)
 	}
+	if r.ListedAt != nil && (r.WrittenAt != nil || r.ZoneError != "") {
+		x.line("  %s", listWords(r.ListedAt, r.WrittenAt, x.e.At))
+	}
 	x.because(r)
 	for _, fault := range x.doubts(r) {
 		x.line("  LOOK HERE FIRST: %s", fault)
@@ -314,6 +317,8 @@ func (x *explainer) plan(r control.ExplainedRecord) {
 	switch {
 	case unplanned(r):
 		x.field(0, "plan", "not known: %s", r.Reason)
+	case len(r.Pending) == 0 && len(r.Blocked) == 0 && (r.WrittenAt != nil || r.ZoneError != ""):
+		x.field(0, "plan", "nothing to write by the last list; the zone may differ from it")
 	case len(r.Pending) == 0 && len(r.Blocked) == 0:
 		x.field(0, "plan", "nothing to write: the zone is as wanted")
 	case len(r.Pending) == 0:

@@ -50,3 +50,24 @@ func TestExplainOfWhatIsNotKnown(t *testing.T) {
 		}
 	}
 }
+
+// Nothing is called as wanted by a list that may be out of date.
+func TestExplainByAnOldList(t *testing.T) {
+	now := time.Now()
+	for _, r := range []control.ExplainedRecord{
+		{ListedAt: &now, WrittenAt: &now, Record: control.Record{Listed: true}},
+		{ListedAt: &now, ZoneError: "list: refused", Record: control.Record{Listed: true}},
+	} {
+		out := new(strings.Builder)
+		x := explainer{out, control.Explanation{Daemon: true, At: now}}
+		x.record(r)
+		if text := out.String(); strings.Contains(text, "as wanted") || !strings.Contains(text, "as listed "+timeWords(now, now)) ||
+			strings.Contains(text, "which may not show the write at") != (r.WrittenAt != nil) {
+			t.Errorf("got\n%s", text)
+		}
+	}
+	line := unchanged(control.Foreseen{Zone: "example.com.", Live: []string{"192.0.2.1"}, Error: "list: refused"})
+	if !strings.Contains(line, "may be out of date") || !strings.Contains(line, "list: refused") {
+		t.Errorf("got %q", line)
+	}
+}

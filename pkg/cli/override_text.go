@@ -117,7 +117,7 @@ func foreseenLines(r control.Foreseen, o control.Overruled, now time.Time) []str
 	if what := moves(r); what != "" {
 		lines = append(lines, troubled(r, fmt.Sprintf("%s %s; %s live then", what, whenWords(r, o, now), plural(len(r.Live), "answer is", "answers are")))...)
 	} else if len(r.Stays) == 0 {
-		lines = append(lines, "nothing changes: it answers with "+orElse(strings.Join(r.Live, ", "), "nothing")+" ("+r.Reason+")")
+		lines = append(lines, unchanged(r))
 	}
 	if len(r.Down) > 0 {
 		lines = append(lines, "WARNING: down by its probes, and taken for usable until that word ends: "+strings.Join(r.Down, ", "))
@@ -126,6 +126,16 @@ func foreseenLines(r control.Foreseen, o control.Overruled, now time.Time) []str
 		lines = append(lines, fmt.Sprintf("not before guard %s lets it: %s", b.Guard, b.Detail))
 	}
 	return lines
+}
+
+// unchanged says what a record set goes on answering with, by a list that may be
+// out of date.
+func unchanged(r control.Foreseen) string {
+	live := orElse(strings.Join(r.Live, ", "), "nothing") + " (" + r.Reason + ")"
+	if r.Error == "" {
+		return "nothing changes: it answers with " + live
+	}
+	return "nothing changes by the last list, and that may be out of date: it answered with " + live + "; " + zoneWords(r.Zone, r.Error)
 }
 
 // goesWhen is what holds an answer that cannot go out, and until when.

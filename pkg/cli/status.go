@@ -82,7 +82,7 @@ func (a *app) printStatus(s control.Status, now time.Time) {
 		fmt.Fprintln(a.io.Out)
 		a.table(overrideRows(s.Overrides, now))
 	}
-	a.printZones(s.Zones)
+	a.printZones(s.Zones, now)
 	a.printRecords(s.Records, now)
 	a.printSites(s.Sites, s.Scenarios)
 	a.printTargets(s.Targets, now)
@@ -133,7 +133,7 @@ func probeWords(s control.Schedule) string {
 	return text
 }
 
-func (a *app) printZones(zones []control.Zone) {
+func (a *app) printZones(zones []control.Zone, now time.Time) {
 	rows := [][]string{{"ZONE", "PROVIDER", "PAUSE", "WRITES", "STATE"}}
 	for _, z := range zones {
 		state := "listed"
@@ -142,6 +142,8 @@ func (a *app) printZones(zones []control.Zone) {
 			state = z.Error
 		case !z.Listed:
 			state = "not listed yet"
+		case z.WrittenAt != nil:
+			state = listWords(z.ListedAt, z.WrittenAt, now)
 		}
 		if z.OpenCalls > 0 {
 			state += ", " + plural(z.OpenCalls, "open call", "open calls")
@@ -155,6 +157,15 @@ func (a *app) printZones(zones []control.Zone) {
 			fmt.Fprintln(a.io.Out, l.Text)
 		}
 	}
+}
+
+// listWords is how old the list is that all is told from.
+func listWords(listed, written *time.Time, now time.Time) string {
+	text := "as listed " + timeWords(*listed, now)
+	if written != nil {
+		text += ", which may not show the write at " + timeWords(*written, now)
+	}
+	return text
 }
 
 func writeWords(z control.Zone) string {

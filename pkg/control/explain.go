@@ -44,13 +44,15 @@ type Outcomes struct {
 type ExplainedRecord struct {
 	Record
 	Zone         string            `json:"zone"`
-	ZoneError    string            `json:"zone_error"`  // why the zone could not be listed or written last
-	Answers      []ExplainedAnswer `json:"answers"`     // instead of those of Record
-	Sites        []Site            `json:"sites"`       // where its answers stand, and those of its scenarios
-	Scenarios    []Scenario        `json:"scenarios"`   // that it is decided by, those in them included
-	JudgeUntil   *time.Time        `json:"judge_until"` // when it is planned whatever was judged; null once it is
-	WindowEnds   *time.Time        `json:"window_ends"` // of the debounce window; null when none is open
-	Writes       []ExplainedWrite  `json:"writes"`      // the latest, newest first
+	ListedAt     *time.Time        `json:"listed_at"`     // of the zone, as in Zone
+	WrittenAt    *time.Time        `json:"written_since"` // to the zone, as in Zone
+	ZoneError    string            `json:"zone_error"`    // why the zone could not be listed or written last
+	Answers      []ExplainedAnswer `json:"answers"`       // instead of those of Record
+	Sites        []Site            `json:"sites"`         // where its answers stand, and those of its scenarios
+	Scenarios    []Scenario        `json:"scenarios"`     // that it is decided by, those in them included
+	JudgeUntil   *time.Time        `json:"judge_until"`   // when it is planned whatever was judged; null once it is
+	WindowEnds   *time.Time        `json:"window_ends"`   // of the debounce window; null when none is open
+	Writes       []ExplainedWrite  `json:"writes"`        // the latest, newest first
 	Verification *Verification     `json:"verification"`
 }
 

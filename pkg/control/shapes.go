@@ -123,6 +123,9 @@ type Zone struct {
 	Error     string `json:"error"`
 	Listed    bool   `json:"listed"`
 	Left      []Left `json:"no_longer_steered"`
+
+	ListedAt  *time.Time `json:"listed_at"`     // of the list that all is told from; null before the first
+	WrittenAt *time.Time `json:"written_since"` // the last write, while that list may not show it; else null
 }
 
 // Record is one record set.

@@ -65,6 +65,7 @@ type Daemon struct {
 	flood     flood
 	writes    []writeLine
 	rivals    map[record.Name]*reconcile.TwoWritersError
+	ages      map[record.Name]zoneAge
 	shown     map[record.Name]string // by zone: the plan that a shadow logged last
 	takenUp   time.Time              // what was saved until then is taken up
 	watched   time.Time              // of a command: when the targets were watched last that it found judged
@@ -99,6 +100,7 @@ func New(options Options) (*Daemon, error) {
 		canary:   newCanaryWatch(options.Config.Canary),
 		loaded:   options.Clock.Wall(),
 		rivals:   map[record.Name]*reconcile.TwoWritersError{},
+		ages:     map[record.Name]zoneAge{},
 		shown:    map[record.Name]string{},
 	}
 	if options.Once {

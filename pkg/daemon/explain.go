@@ -256,6 +256,7 @@ func (d *Daemon) explainSet(s engine.SetView, view engine.View, targets map[stri
 			continue
 		}
 		r.ZoneError = z.Err
+		r.ListedAt, r.WrittenAt = d.ageOf(z.Name)
 		if !z.Window.IsZero() {
 			r.WindowEnds = &z.Window
 		}

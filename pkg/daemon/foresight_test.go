@@ -28,6 +28,10 @@ func TestAWordOnAZoneThatCannotBeWritten(t *testing.T) {
 		if o := d.status().Overrides; len(o) != 1 {
 			t.Errorf("it was not kept: %+v", o)
 		}
+		nothing := d.overrule(control.OverrideRequest{Kind: "drain", Target: a, For: "3h", DryRun: true})
+		if r := nothing.Records[0]; nothing.Exit != control.ExitProvider || !strings.Contains(r.Error, "refused") {
+			t.Errorf("with nothing to change: exit %d, %+v", nothing.Exit, r)
+		}
 		w.zones[home].Faults(nil)
 		time.Sleep(10 * time.Minute)
 		w.mustLive(b)
@@ -93,6 +97,36 @@ func TestADrainInVainIsMarked(t *testing.T) {
 		list, err := d.Overrides(t.Context())
 		if err != nil || len(list.Overrides) != 2 || list.Overrides[1].Detail != b+" stays in www.example.com. A, because nothing else can take its place" {
 			t.Errorf("nothing can: %+v, %v", list, err)
+		}
+	})
+}
+
+// While the last list may not show the last write, status and explain say so.
+func TestAListThatMayNotShowTheLastWrite(t *testing.T) {
+	bubbled(t, func(t *testing.T) {
+		const lag = 20 * time.Second
+		w := newWorld(t, memory.Options{Class: memory.Status, Lag: lag, Late: time.Second, Behind: lag})
+		time.Sleep(2 * lag)
+		d := w.run()
+		time.Sleep(2 * settled)
+		if z := d.status().Zones[0]; z.ListedAt == nil || z.WrittenAt != nil {
+			t.Errorf("at rest: %+v", z)
+		}
+		w.site.fail(a)
+		failed := time.Now()
+		for d.status().Zones[0].WrittenAt == nil {
+			if time.Since(failed) > settled {
+				t.Fatalf("never: %+v", d.status().Zones[0])
+			}
+			time.Sleep(time.Second)
+		}
+		z, r := d.status().Zones[0], control.ExplainedRecord{}
+		if _, r = d.why(); r.WrittenAt == nil || !r.WrittenAt.Equal(*z.WrittenAt) || !r.ListedAt.Equal(*z.ListedAt) {
+			t.Errorf("status %+v, explain %v %v", z, r.ListedAt, r.WrittenAt)
+		}
+		time.Sleep(2 * settled)
+		if z := d.status().Zones[0]; z.WrittenAt != nil {
+			t.Errorf("after a list that shows it: %+v", z)
 		}
 	})
 }

@@ -65,6 +65,9 @@ func (d *Daemon) wrote(w reconcile.Write) {
 		d.journal("write", line)
 	}
 	d.ask(func(*engine.Engine) {
+		if w.Err == nil || provider.ClassOf(w.Err) == provider.Ambiguous {
+			d.ages[w.Zone] = zoneAge{listed: d.ages[w.Zone].listed, written: d.clock.Wall()}
+		}
 		d.writes = append(d.writes, lines...)
 		d.writes = d.writes[max(0, len(d.writes)-keptWrites):]
 	})
@@ -86,15 +89,27 @@ func (d *Daemon) report(r reconcile.Report) {
 	}
 	d.troubles.note("list the zone", nil, "zone", string(r.Zone))
 	if r.Look {
-		d.tell(engine.Seen{Zone: *r.Seen})
+		d.ask(func(*engine.Engine) {
+			d.listed(r.Zone)
+			d.step(engine.Seen{Zone: *r.Seen})
+		})
 		return
 	}
 	d.troubles.note("write the zone", nil, "zone", string(r.Zone))
 	d.reportVerified(r)
 	d.ask(func(*engine.Engine) {
 		delete(d.rivals, r.Zone)
+		d.listed(r.Zone)
 		d.step(engine.Done{Zone: *r.Seen, Applied: r.Applied})
 	})
+}
+
+// zoneAge is how old what is known of a zone is.
+type zoneAge struct{ listed, written time.Time }
+
+// listed belongs to the loop.
+func (d *Daemon) listed(zone record.Name) {
+	d.ages[zone] = zoneAge{listed: d.clock.Wall(), written: d.ages[zone].written}
 }
 
 // reportFailed takes the end of a round that did not come to its own. Newer work

@@ -192,12 +192,30 @@ func (d *Daemon) configInfo() control.ConfigInfo {
 
 func (d *Daemon) describeZone(z engine.ZoneView) control.Zone {
 	promises, _ := d.writer.Promises(z.Name)
+	listed, written := d.ageOf(z.Name)
 	return control.Zone{
 		Zone: string(z.Name), Provider: d.providerOf(z.Name), Pause: string(promises.Pause),
 		Atomic: promises.Atomic, Fenced: promises.Fenced,
 		OpenCalls: d.writer.OpenCalls(z.Name), Error: d.troubleOf(z), Listed: z.Listed,
-		Left: left(z.Plan.Left),
+		Left: left(z.Plan.Left), ListedAt: listed, WrittenAt: written,
 	}
+}
+
+// ageOf is when a zone was listed, and when it was written if that list may not
+// show it; nil for never.
+func (d *Daemon) ageOf(zone record.Name) (listed, written *time.Time) {
+	age, known := d.ages[zone]
+	if !known {
+		return nil, nil // as where nothing but a saved state is told
+	}
+	if !age.listed.IsZero() {
+		listed = &age.listed
+	}
+	promises, _ := d.writer.Promises(zone)
+	if !age.written.IsZero() && age.written.Add(promises.Lag).After(age.listed) {
+		written = &age.written
+	}
+	return listed, written
 }
 
 // troubleOf is what is wrong with a zone, and when an API that is out of order is
