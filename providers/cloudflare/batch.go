@@ -84,6 +84,7 @@ type draft struct {
 	view *view
 	batch
 	moved []string // ids of records that the batch changes, which need no witness
+	away  bool     // a value leaves the answer in the same call
 }
 
 func (d *draft) conflict(format string, args ...any) error {
@@ -281,7 +282,8 @@ func (d *draft) swap(c record.Change, live *entry) error {
 }
 
 // setTTL patches the TTL of a live record. One that is proxied has none of its
-// own.
+// own. A TTL that Cloudflare does not keep is refused, but where it comes with a
+// value that has to leave the answer: that one must not wait for a mended config.
 func (d *draft) setTTL(c record.Change, live *entry) error {
 	if live == nil {
 		return d.conflict("ttl %s: it is not live in the list", c.Value)
@@ -289,7 +291,7 @@ func (d *draft) setTTL(c record.Change, live *entry) error {
 	if live.Proxied {
 		return nil
 	}
-	if c.TTL > maxTTL {
+	if c.TTL > maxTTL && !d.away {
 		failed := provider.Failf(provider.Permanent, d.op, "", "ttl %s: %v is more than the %v that Cloudflare keeps", c.Value, c.TTL, maxTTL)
 		failed.Hint = "set ttl on the record to at most 24h"
 		return failed

@@ -3,10 +3,13 @@ package cloudflare
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"sidestep/pkg/provider"
+	"sidestep/pkg/record"
 	"sidestep/providers/cloudflare/cloudflaretest"
 )
 
@@ -98,6 +101,24 @@ func TestWhatTheAPISaysIsFitForAnError(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestATTLThatIsRefusedHoldsNoPauseUp: the config wants a TTL of two days.
+func TestATTLThatIsRefusedHoldsNoPauseUp(t *testing.T) {
+	_, n := world(t)
+	ttl := record.Change{Action: record.SetTTL, Key: wwwA, Value: "192.0.2.20", TTL: 48 * time.Hour}
+	call := provider.Call{
+		Key: wwwA, Seen: n.list(), Next: n.next(), Survivors: []string{"192.0.2.20"},
+		Away: []record.Change{ttl, {Action: record.Pause, Key: wwwA, Value: "192.0.2.10"}},
+	}
+	if err := n.TakeAway(t.Context(), call); err != nil {
+		t.Fatal(err)
+	}
+	set := n.list().Set(wwwA)
+	if a, _ := set.Find("192.0.2.20"); !slices.Equal(set.Live(), []string{"192.0.2.20"}) || a.TTL != maxTTL {
+		t.Errorf("expected the survivor with %v, got %+v", maxTTL, set)
+	}
+	wantClass(t, "the TTL alone", n.write(wwwA, []string{"192.0.2.20"}, ttl), provider.Permanent, "24h")
 }
 
 func fit(t *testing.T, err error) {
