@@ -1,6 +1,8 @@
 package generic
 
 import (
+	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -24,6 +26,26 @@ func TestTTLIsRaisedToTheSmallest(t *testing.T) {
 			if got, _ := listed(t, a).Set(www).Find(c.Value); got.TTL != max(ttl, 5*time.Minute) || !got.OwnTTL {
 				t.Errorf("%s with a TTL of %v: %+v", c.Action, ttl, got)
 			}
+		}
+	}
+}
+
+// A copy of a time that no clock has is not the newest for ever: a pause makes
+// one of its own beside it, and no more than one, and goes on.
+func TestCopyFromTheFarFuture(t *testing.T) {
+	for _, at := range []string{"9223372036854775807", "9223372036854775808", "-1", strconv.FormatInt(time.Now().Add(48*time.Hour).Unix(), 10)} {
+		forged := rr("_sidestep-paused.www.example.com.", "TXT", "v=sidestep1 type=A value="+one+" ttl=77 at="+at)
+		a, l := setup(t, habits{}, Known{}, append(twoAddresses(), forged)...)
+		for range 3 {
+			if err := a.TakeAway(t.Context(), pauseOne(listed(t, a))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := l.live(); !slices.Equal(got, []string{two}) || len(l.records) != 3 {
+			t.Errorf("at=%s: live %v, records %v", at, got, l.records)
+		}
+		if got, _ := listed(t, a).Set(www).Find(one); !got.Paused || got.TTL != 5*time.Minute {
+			t.Errorf("at=%s: paused as %+v", at, got)
 		}
 	}
 }

@@ -41,6 +41,11 @@ type parked struct {
 // atKey is the attribute of a copy that tells the newest one.
 const atKey = "at"
 
+// maxAhead is how far ahead of this clock a copy's time may be: that of another
+// node whose clock is wrong. One further ahead would stay the newest whatever is
+// written after it, and is taken for none.
+const maxAhead = 24 * time.Hour
+
 func viewOf(s *provider.Snapshot) *view {
 	v, _ := s.Native.(*view)
 	return v
@@ -72,13 +77,14 @@ type builder struct {
 	names *names
 	snap  *provider.Snapshot
 	view  *view
-	texts int // TXT records
-	bare  int // those without quotes
+	ahead int64 // the latest time of a copy that is believed, Unix
+	texts int   // TXT records
+	bare  int   // those without quotes
 }
 
 func (a *Adapter) snapshot(entries []entry) *provider.Snapshot {
 	b := &builder{
-		zone: a.zone, names: readNames(a.zone, entries), snap: &provider.Snapshot{Zone: a.zone, Records: len(entries)},
+		zone: a.zone, ahead: a.now().Add(maxAhead).Unix(), names: readNames(a.zone, entries), snap: &provider.Snapshot{Zone: a.zone, Records: len(entries)},
 		view: &view{live: map[record.Key][]member{}, copies: map[record.Key][]parked{}, strange: map[record.Name][]string{}, unclear: map[record.Name]string{}},
 	}
 	for _, e := range entries {
@@ -156,7 +162,7 @@ func (b *builder) copied(owner record.Name, text string, e entry) {
 		return
 	}
 	at, err := strconv.ParseInt(p.Extra[atKey], 10, 64)
-	if err != nil {
+	if err != nil || at < 0 || at > b.ahead {
 		at = 0 // made by hand, or by an adapter that keeps one copy only
 	}
 	key := record.Key{Zone: b.zone, Name: owner, Type: p.Type}
