@@ -104,11 +104,29 @@ func (d *draft) refuse(class provider.Class, c record.Change, format string, arg
 	return provider.Failf(class, d.op, "", string(c.Action)+" "+c.Value+": "+format, args...)
 }
 
+// find gives the member of a value, the one that is answered where a database has
+// it twice; nil when there is none.
 func (d *draft) find(value string) *entry {
+	var found *entry
 	for i := range d.members {
-		if d.members[i].value == value {
-			return &d.members[i]
+		if m := &d.members[i]; m.value == value && (found == nil || found.Disabled && !m.Disabled) {
+			found = m
 		}
+	}
+	return found
+}
+
+// once refuses to put back a set in which a value stands twice, which PowerDNS
+// would not take.
+func (d *draft) once() error {
+	seen := map[string]bool{}
+	for _, m := range d.members {
+		if m.value != "" && seen[m.value] {
+			failed := provider.Failf(provider.Permanent, d.op, "", "%s is there twice, which PowerDNS takes in no write", m.value)
+			failed.Hint = "delete one of the two in the database; one may be disabled"
+			return failed
+		}
+		seen[m.value] = true
 	}
 	return nil
 }
@@ -323,6 +341,9 @@ func (d *draft) patches() ([]patch, error) {
 		}
 	}
 	if len(members) > 0 && d.ttl() != d.old.TTL || !slices.Equal(members, d.old.Records) {
+		if err := d.once(); err != nil {
+			return nil, err
+		}
 		p := d.old.replaced(d.ttl(), members)
 		slices.Sort(ours)
 		if !slices.Equal(ours, d.old.marked()) || d.old.marks() > 1 {

@@ -2,6 +2,7 @@ package powerdns
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -223,4 +224,19 @@ func TestRefusals(t *testing.T) {
 	f.Arm(powerdnstest.Reads, 0, httpfake.Fault{Drop: true})
 	_, err = connect(t, f).List(t.Context())
 	failed(t, err, provider.Retryable, "no-answer", "webserver-allow-from")
+}
+
+// A database has a value both enabled and disabled, in either order: a pause is
+// told so, and neither sent to be refused nor taken for done.
+func TestValueThatIsThereTwice(t *testing.T) {
+	insert := "INSERT INTO records(domain_id,name,type,content,ttl,disabled,auth) VALUES (1,'www.example.com','A','192.0.2.10',60,%d,1);"
+	for _, first := range []int{0, 1} {
+		f, a := start(t, powerdnstest.Empty+"www 60 IN A 192.0.2.20\n")
+		f.SQL(fmt.Sprintf(insert, first) + fmt.Sprintf(insert, 1-first))
+		f.Forget()
+		failed(t, a.TakeAway(t.Context(), pauseOf(listed(t, a), "192.0.2.10", "192.0.2.20")), provider.Permanent, "", "192.0.2.10 is there twice")
+		if n := len(writesOf(f)); n != 0 {
+			t.Errorf("%d writes", n)
+		}
+	}
 }
