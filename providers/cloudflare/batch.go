@@ -226,7 +226,9 @@ func (d *draft) resume(c record.Change, live *entry) error {
 		d.moved = append(d.moved, live.ID)
 	case live != nil:
 	case parked != nil:
-		p := patch{ID: parked.ID, Name: d.key.Name.Unrooted()}
+		// The content goes with it: only the value that is named goes live, whatever
+		// somebody wrote into the parked record since the list.
+		p := patch{ID: parked.ID, Name: d.key.Name.Unrooted(), Content: content(d.key.Type, c.Value)}
 		if c.TTL > 0 && !parked.Proxied {
 			p.TTL = secondsOf(c.TTL)
 		}

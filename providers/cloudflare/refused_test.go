@@ -121,6 +121,21 @@ func TestATTLThatIsRefusedHoldsNoPauseUp(t *testing.T) {
 	wantClass(t, "the TTL alone", n.write(wwwA, []string{"192.0.2.20"}, ttl), provider.Permanent, "24h")
 }
 
+// TestOnlyTheNamedValueGoesLive: a parked record is edited between the list and
+// the resume.
+func TestOnlyTheNamedValueGoesLive(t *testing.T) {
+	f, n := world(t)
+	n.must(wwwA, []string{"192.0.2.20"}, record.Change{Action: record.Pause, Value: "192.0.2.10"})
+	call := provider.Call{Key: wwwA, Seen: n.list(), Next: n.next(), Add: []record.Change{{Action: record.Resume, Key: wwwA, Value: "192.0.2.10"}}}
+	f.Patch(t, "_sidestep-paused.www.example.com", "A", "192.0.2.10", func(r *cloudflaretest.Record) { r.Content = "198.51.100.7" })
+	if err := n.Add(t.Context(), call); err != nil {
+		t.Fatal(err)
+	}
+	if got := n.list().Set(wwwA).Live(); !slices.Equal(got, []string{"192.0.2.10", "192.0.2.20"}) {
+		t.Errorf("live: %v", got)
+	}
+}
+
 func fit(t *testing.T, err error) {
 	t.Helper()
 	if err == nil {
