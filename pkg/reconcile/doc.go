@@ -24,7 +24,7 @@
 // may still happen, so its values are in doubt until the provider's lateness
 // and lag have passed, and the zone is listed. At a provider without
 // compare-and-swap everything is in doubt after a start, unless the notes of
-// the process before say that no take-away was open. Adds wait for no doubt; a
+// the process before say that no call was open. Adds wait for no doubt; a
 // create and a swap, which put in what has no copy yet, wait until no call is
 // open that could double it or write over it. What a list may not show yet is
 // neither sent again nor a ground to take away or to end by. A change that was

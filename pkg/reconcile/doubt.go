@@ -43,7 +43,7 @@ func newDoubts(now time.Duration, p provider.Promises) *doubts {
 }
 
 // begin is the start of a leadership: with everything in doubt, unless no
-// take-away of a process before can be open; even then a list may not show yet
+// call of a process before can be open; even then a list may not show yet
 // what that process did last. Open calls of this process stay in doubt whatever
 // is known of others.
 func (d *doubts) begin(now time.Duration, quiet bool) {
@@ -123,6 +123,22 @@ func (d *doubts) valueListed(key record.Key, value string) time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.writes[valueKey{key, value}]
+}
+
+// beginListed is the boot time from which a list shows every write of a process
+// before this one.
+func (d *doubts) beginListed() time.Duration {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.begun
+}
+
+// allOpen is the boot time until which a call of a process before this one may
+// still change anything.
+func (d *doubts) allOpen() time.Duration {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.all
 }
 
 // valueOpen is the boot time until which an open call of this process may still

@@ -51,7 +51,7 @@ func (f footing) next(s plan.Set) step {
 	if f.full[s.Key()] != nil {
 		return f.room(s, away)
 	}
-	adds := f.adds(s.Key(), add)
+	adds := f.adds(s, add)
 	together := f.promises.Together && len(adds.add) == len(add)
 	if len(away) == 0 || len(add) > 0 && !together {
 		return adds
@@ -79,14 +79,14 @@ func (f footing) room(s plan.Set, away []plan.Change) step {
 }
 
 // adds sends the adds that need not wait.
-func (f footing) adds(key record.Key, add []plan.Change) step {
+func (f footing) adds(s plan.Set, add []plan.Change) step {
 	if f.promises.Fenced {
 		return step{add: add}
 	}
 	var ready []plan.Change
 	first := step{}
 	for _, c := range add {
-		at, why := f.addFrom(key, c)
+		at, why := f.addFrom(s, c)
 		switch {
 		case at <= f.now:
 			ready = append(ready, c)
@@ -106,25 +106,39 @@ func (f footing) adds(key record.Key, add []plan.Change) step {
 // addFrom is the boot time from which an add may be sent. One that was sent is
 // not sent again before a list can show it. A create waits while an older one
 // of the same value may still take effect, since two of them would leave it in
-// the zone twice. Where a write carries the whole set, it waits until the list
-// shows all of it, and a create until no older call is open, because one that
-// knew the set without the new value would lose it.
-func (f footing) addFrom(key record.Key, c plan.Change) (at time.Duration, why string) {
-	at, why = f.doubt.valueListed(key, c.Value), "what was just written may not be in the list yet"
-	open := time.Duration(0)
-	if c.Action == record.Create {
-		open = f.doubt.valueOpen(key, c.Value)
-	}
-	if f.promises.Whole {
-		at = f.doubt.setListed(key)
-		if c.Action == record.Create {
-			open = f.doubt.until(key)
+// the zone twice; of a process before this one that may be any call, and what it
+// did last may not be in the list yet. Only where no wanted value is live a
+// create does not wait for what is not known to be open: two of one value answer
+// as one, and none answers nobody. Where a write carries the whole set, an add
+// waits until the list shows all of it, and a create until no older call is open,
+// because one that knew the set without the new value would lose it.
+func (f footing) addFrom(s plan.Set, c plan.Change) (at time.Duration, why string) {
+	key, why := s.Key(), "what was just written may not be in the list yet"
+	if c.Action != record.Create {
+		if f.promises.Whole {
+			return f.doubt.setListed(key), why
 		}
+		return f.doubt.valueListed(key, c.Value), why
+	}
+	at, open := f.doubt.valueListed(key, c.Value), f.doubt.valueOpen(key, c.Value)
+	switch {
+	case f.promises.Whole:
+		at, open = f.doubt.setListed(key), f.doubt.until(key)
+	case f.wantedLive(s):
+		at, open = max(at, f.doubt.beginListed()), max(open, f.doubt.allOpen())
 	}
 	if open > at {
 		return open, "an older call may still take effect, and a create beside it could lose or double a value"
 	}
 	return at, why
+}
+
+// wantedLive reports whether the list shows a wanted value live.
+func (footing) wantedLive(s plan.Set) bool {
+	return slices.ContainsFunc(s.Wanted.Live, func(value string) bool {
+		a, found := s.Seen.Find(value)
+		return found && a.Live
+	})
 }
 
 // aways sends the take-aways, and with them the adds, when nothing speaks

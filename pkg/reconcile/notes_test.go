@@ -20,15 +20,15 @@ func slow(class memory.Class) memory.Options {
 	return memory.Options{Class: class, Late: 10 * time.Second, Lag: time.Second}
 }
 
-// A note is durable before the take-away goes out, and cleared after its
-// definite answer.
-func TestNoteIsStoredBeforeATakeAwayAndClearedAfter(t *testing.T) {
+// A note is durable before a call goes out, and cleared after its definite
+// answer.
+func TestNoteIsStoredBeforeACallAndClearedAfter(t *testing.T) {
 	forClasses(t, func(t *testing.T, class memory.Class) {
 		w := newWorld(t, slow(class), values[0])
 		s := w.shimmed()
 		s.write = func(ctx context.Context, call provider.Call, next func(context.Context, provider.Call) error) error {
-			if open := len(w.only().notes.open); open != min(len(call.Away), 1) {
-				t.Errorf("%d notes are open while %v is sent", open, call.Away)
+			if open := len(w.only().notes.open); open != 1 {
+				t.Errorf("%d notes are open while %v and %v are sent", open, call.Add, call.Away)
 			}
 			return next(ctx, call)
 		}
@@ -72,6 +72,70 @@ func TestNoteStaysAfterAnUnknownOutcome(t *testing.T) {
 		}
 		w.mustLive(t, values[0])
 		w.check(t)
+	}, unfenced...)
+}
+
+// killAfterWrite lets no list come after the first write, as in a process that
+// was killed there.
+func killAfterWrite(w *world) {
+	s := w.shimmed()
+	s.list = func(ctx context.Context, next func(context.Context) (*provider.Snapshot, error)) (*provider.Snapshot, error) {
+		if len(s.sent()) > 0 {
+			return nil, provider.Failf(provider.Permanent, "list", "", "killed here")
+		}
+		return next(ctx)
+	}
+}
+
+// An add of a process that was killed may come late. It must not write over what
+// the next process created meanwhile.
+func TestLateAddOfAKilledProcessLosesNothing(t *testing.T) {
+	forClasses(t, func(t *testing.T, class memory.Class) {
+		w := newWorld(t, slow(class), values[0])
+		w.only().notes.trusted = true
+		w.start(w.only())
+		w.fault(memory.OpAdd, memory.Late)
+		killAfterWrite(w)
+		if report := w.round(w.want(values[0], values[1])); report.Err == nil {
+			t.Fatal("the round ended well")
+		}
+		w.fault(memory.OpAdd)
+		w.start(w.only())
+		began := w.clock.Boot()
+		time.AfterFunc(9*time.Second, func() { _ = w.zone.Deliver(0) })
+		if report := w.round(w.want(values[0], values[2])); report.Err != nil {
+			t.Fatal(report.Err)
+		}
+		if waited := w.clock.Boot() - began; waited < 11*time.Second {
+			t.Errorf("created after %s, while the call before could still write over it", waited)
+		}
+		w.mustLive(t, values[0], values[2])
+		w.check(t)
+	}, unfenced...)
+}
+
+// What a process created just before it was killed is not created again by the
+// next one, which cannot see it yet.
+func TestCreateBeforeAKillIsNotDoubled(t *testing.T) {
+	forClasses(t, func(t *testing.T, class memory.Class) {
+		for _, kind := range []memory.Kind{memory.None, memory.LostReply} {
+			o := slow(class)
+			o.Lag, o.Behind = 5*time.Second, 4*time.Second
+			w := newWorld(t, o, values[0])
+			w.only().notes.trusted = true
+			w.start(w.only())
+			w.fault(memory.OpAdd, kind)
+			killAfterWrite(w)
+			if report := w.round(w.want(values[0], values[1])); report.Err == nil {
+				t.Fatal("the round ended well")
+			}
+			w.start(w.only())
+			if report := w.round(w.want(values[0], values[1])); report.Err != nil {
+				t.Fatal(report.Err)
+			}
+			w.mustLive(t, values[0], values[1])
+			w.check(t)
+		}
 	}, unfenced...)
 }
 

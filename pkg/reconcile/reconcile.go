@@ -26,8 +26,8 @@ type Leader interface {
 	Epoch() uint64
 }
 
-// Notes are kept by the store: one is written durably before each take-away at
-// a provider without compare-and-swap, and cleared after its definite answer.
+// Notes are kept by the store: one is written durably before each call to a
+// provider without compare-and-swap, and cleared after its definite answer.
 type Notes interface {
 	Open(id string, data json.RawMessage) error
 	Close(id string) error
@@ -145,8 +145,8 @@ func New(options Options) *Reconciler {
 	return r
 }
 
-// Lead says that this node became the leader. quiet says that no take-away of
-// a process before can still be open: the notes are to be believed and there
+// Lead says that this node became the leader. quiet says that no call of a
+// process before can still be open: the notes are to be believed and there
 // is none. Otherwise every value is in doubt until the provider is quiet.
 // notes may be nil; then the next process will know nothing.
 func (r *Reconciler) Lead(notes Notes, quiet bool) {

@@ -152,8 +152,8 @@ func schedules(t *testing.T, draw func(*rapid.T) scene) {
 func (s scene) tolerated() (list []memory.Tolerance) {
 	switch s.class {
 	case memory.Status:
-		// After a kill nobody knows that a create is open; two of one value answer
-		// as one. Waiting would leave the name without a value.
+		// Where no wanted value is live, a create waits for no call of a process
+		// before; two of one value answer as one.
 		list = append(list, memory.Doubled)
 	case memory.Append:
 		// The same, and for every add, since a value is put in by appending it.

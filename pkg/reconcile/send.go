@@ -192,24 +192,29 @@ func (w *worker) gate(call time.Duration) provider.Gate {
 	}
 }
 
-// note is written before a take-away where only time can tell what became of a
-// call. When it cannot be written the take-away goes on: a full disk must not
-// stop a failover, and without the note the next process is only slower.
+// note is written before every call where only time can tell what became of it:
+// a take-away that is late may empty a set, and an add that is late may write
+// over what the next process did, or double it. When the note cannot be written
+// the call goes on: a full disk must not stop a failover, and without the note
+// the next process is only slower.
 func (r *round) note(notes Notes, key record.Key, next step) (id string) {
-	if notes == nil || r.zone.Adapter.Promises().Fenced || len(next.away) == 0 {
+	if notes == nil || r.zone.Adapter.Promises().Fenced {
 		return ""
 	}
 	id = nonce()
 	data, err := json.Marshal(struct {
 		Key  record.Key      `json:"key"`
-		Away []record.Change `json:"away"`
-	}{key, changesOf(next.away)})
+		Add  []record.Change `json:"add,omitempty"`
+		Away []record.Change `json:"away,omitempty"`
+	}{key, changesOf(next.add), changesOf(next.away)})
 	if err == nil {
 		err = notes.Open(id, data)
 	}
-	if err != nil {
-		r.log.Error("note not stored; a restart will wait before it takes anything away", "error", err)
+	failed := err != nil
+	if failed && !r.noteless { // once, until one is stored again
+		r.log.Error("note not stored; a restart will wait before it creates anything or takes anything away", "error", err)
 	}
+	r.noteless = failed
 	return id
 }
 

@@ -29,6 +29,7 @@ type worker struct {
 	held       bool              // this process held the zone's stamp at some time
 	seq        uint64
 	proved     bool                // the fence was put to the proof by this process
+	noteless   bool                // the last note could not be stored
 	waited     bool                // a wait was told of, and nothing was written since
 	unverified map[record.Key]bool // written, and the name servers were not asked yet
 	seen       *plan.Zone          // the zone as a round or a look saw it last

@@ -13,7 +13,7 @@ import (
 
 const notesFile = "notes.json"
 
-// Note says that a call which takes something away was about to be sent, and
+// Note says that a call to a zone was about to be sent, and
 // that its definite answer has not come.
 type Note struct {
 	ID   string          `json:"id"`
@@ -23,7 +23,7 @@ type Note struct {
 	inherited bool // of an earlier life
 }
 
-// Notes remember the take-aways whose outcome is not known, across a kill. A
+// Notes remember the calls whose outcome is not known, across a kill. A
 // new process may skip the time of quiet after a start only when they say that
 // none is open, and may be believed:
 //
