@@ -82,6 +82,9 @@ func Classify(op string, write bool, reply *Reply) *provider.Error {
 	if write {
 		unknown = provider.Ambiguous
 	}
+	if reply.Status != http.StatusTooManyRequests {
+		e.After = min(e.After, maxOtherAfter)
+	}
 	page := Page(reply.Header, reply.Body)
 	switch {
 	case reply.Status == http.StatusTooManyRequests:
@@ -119,6 +122,10 @@ func Classify(op string, write bool, reply *Reply) *provider.Error {
 // maxAfter bounds what a server may ask us to wait: a wrong header must not
 // keep a zone from being written for a day.
 const maxAfter = 15 * time.Minute
+
+// maxOtherAfter bounds it for every answer but "too many requests": a proxy's page
+// knows nothing of when the API is back, and a failover must not wait for it.
+const maxOtherAfter = 30 * time.Second
 
 // RetryAfter reads Retry-After in seconds or as a date (RFC 9110 section
 // 10.2.3); 0 when there is none.

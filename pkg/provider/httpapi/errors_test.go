@@ -43,6 +43,27 @@ func TestClassify(t *testing.T) {
 	}
 }
 
+// Whatever stands between us and the API may ask for a long wait, but only "too
+// many requests" is believed.
+func TestOnlyTooManyRequestsHoldsForLong(t *testing.T) {
+	page := "<html><title>Back soon</title>"
+	for _, tt := range []struct {
+		status int
+		body   string
+		want   time.Duration
+	}{
+		{503, page, maxOtherAfter},
+		{403, page, maxOtherAfter},
+		{503, "no healthy upstream", maxOtherAfter},
+		{429, page, maxAfter},
+	} {
+		e := Classify("list", false, &Reply{Status: tt.status, Header: http.Header{"Retry-After": {"3600"}}, Body: []byte(tt.body)})
+		if e.After != tt.want {
+			t.Errorf("%d %q: expected to wait %s, got %s", tt.status, tt.body, tt.want, e.After)
+		}
+	}
+}
+
 func TestPage(t *testing.T) {
 	for _, tt := range []struct {
 		kind, body string
