@@ -256,11 +256,23 @@ func (s importedSet) words() string {
 // oneLine keeps what comes from a zone inside its comment.
 func oneLine(text string) string {
 	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r == 0x85 || r == 0x2028 || r == 0x2029 {
+		if r < ' ' || !inYAML(r) {
 			return ' '
 		}
 		return r
 	}, text)
+}
+
+// inYAML reports whether a character may stand in a YAML file as it is, and ends
+// no line of it (YAML 1.2 section 5.1).
+func inYAML(r rune) bool {
+	switch {
+	case r == 0x2028, r == 0x2029, r == 0xfeff:
+		return false
+	case r < 0x7f:
+		return r >= ' ' || r == '\t'
+	}
+	return 0xa0 <= r && r <= 0xd7ff || 0xe000 <= r && r <= 0xfffd || r > 0xffff
 }
 
 // plainText is what needs no quotes in YAML, in a list of values neither.
@@ -275,7 +287,15 @@ func yamlText(text string) string {
 	if err != nil { // a text has a form in JSON
 		return `""`
 	}
-	return string(quoted)
+	var out strings.Builder
+	for _, r := range string(quoted) {
+		if inYAML(r) {
+			out.WriteRune(r)
+		} else {
+			fmt.Fprintf(&out, `\u%04x`, r)
+		}
+	}
+	return out.String()
 }
 
 func indent(text, by string) string {

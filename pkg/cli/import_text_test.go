@@ -26,12 +26,12 @@ func TestImportKeepsWhatItCannotExpress(t *testing.T) {
 		Sets: []record.Set{
 			{Key: key("shares", record.A, ""), Answers: []record.Answer{live("192.0.2.1", 3), live("192.0.2.2", 7)}},
 			{Key: key("www", record.A, ""), Answers: []record.Answer{live("192.0.2.1", 1), live("192.0.2.2", 1), {Value: "192.0.2.3", Held: true}}},
-			{Key: key("www", record.A, "电信: \"x\"\nrecords: []"), Answers: []record.Answer{live("192.0.2.4", 1), {Value: "192.0.2.5", TTL: time.Minute, Weight: 1, Paused: true}}},
+			{Key: key("www", record.A, "电信: \"x\"\nrecords: []\u0081\ufeff\uffff"), Answers: []record.Answer{live("192.0.2.4", 1), {Value: "192.0.2.5", TTL: time.Minute, Weight: 1, Paused: true}}},
 			{Key: key("switched", record.CNAME, ""), Answers: []record.Answer{live("a.example.net.", 1), {Value: "b.example.net.", Paused: true}}},
 			{Key: key("lonely", record.AAAA, "eu"), Answers: []record.Answer{live("2001:db8::", 1)}},
 		},
 		Fixed:   []provider.Fixed{{Key: key("lb", record.A, ""), What: "an alias of lb.example.net."}},
-		Skipped: []string{"odd\nrecords: [] # \u2028 \x85"},
+		Skipped: []string{"odd\nrecords: [] # \u2028 \x85", "bad \u0081 \u009f \ufeff \ufffe \uffff \x00 \x7f \xc2"},
 	}
 	record.SortSets(s.Sets)
 	im := sortZone(s, "tencentcloud", true)
