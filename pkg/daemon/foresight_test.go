@@ -120,8 +120,8 @@ func TestAListThatMayNotShowTheLastWrite(t *testing.T) {
 			}
 			time.Sleep(time.Second)
 		}
-		z, r := d.status().Zones[0], control.ExplainedRecord{}
-		if _, r = d.why(); r.WrittenAt == nil || !r.WrittenAt.Equal(*z.WrittenAt) || !r.ListedAt.Equal(*z.ListedAt) {
+		z := d.status().Zones[0]
+		if _, r := d.why(); r.WrittenAt == nil || !r.WrittenAt.Equal(*z.WrittenAt) || !r.ListedAt.Equal(*z.ListedAt) {
 			t.Errorf("status %+v, explain %v %v", z, r.ListedAt, r.WrittenAt)
 		}
 		time.Sleep(2 * settled)
