@@ -82,6 +82,16 @@ func (b *builder) traits(it *item, spec *steer.Spec) {
 		b.fail(at.pos, at.path(), fmt.Sprintf("the provider %s keeps one set of a name and type, no variants of it", name), "remove the key; variants have: "+
 			strings.Join(provider.WithTraits(func(t provider.Traits) bool { return t.Variants }), ", "))
 	}
+	if at := it.at("variant"); name == "route53" && namesValue(spec) {
+		b.fail(at.pos, at.path(), fmt.Sprintf("the set identifier %s is a value too: such a set is one that keeps the weight of this value, and no variant", spec.Key.Variant), "give the set another identifier by hand, and write it here")
+	}
+}
+
+// namesValue reports whether a variant is spelled like a value that its set could
+// have: any address, or a target that the config names.
+func namesValue(spec *steer.Spec) bool {
+	value, err := record.ParseValue(spec.Key.Type, spec.Key.Variant)
+	return err == nil && (spec.Key.Type != record.CNAME || spec.Names(value))
 }
 
 func showDR(dr steer.DR) any {

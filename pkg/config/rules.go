@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"sidestep/pkg/provider"
 	"sidestep/pkg/record"
 	"sidestep/pkg/steer"
 )
@@ -42,11 +43,19 @@ func (b *builder) claim(i int, spec *steer.Spec, claimed map[record.Key]Position
 	return true
 }
 
-// ownNames refuses the names where sidestep keeps its own records.
+// ownNames refuses the names where sidestep keeps its own records, and those for
+// which it could keep none: the copies of paused values stand below the name, and
+// those of a wildcard below a label that stands for its asterisk.
 func (b *builder) ownNames(i int, spec *steer.Spec) {
-	if first, _, _ := strings.Cut(string(spec.Key.Name), "."); first == "_sidestep" || first == "_sidestep-paused" {
-		at := b.records[i].at("name")
-		b.fail(at.pos, at.path(), fmt.Sprintf("the name %s belongs to sidestep itself", spec.Key.Name), "choose another name")
+	at, name := b.records[i].at("name"), spec.Key.Name
+	parked := provider.ParkedName(name)
+	first, _, _ := strings.Cut(string(name), ".")
+	if owner, _ := provider.ParkedOwner(parked); first == provider.StampLabel || first == provider.ParkedLabel || owner != name {
+		b.fail(at.pos, at.path(), fmt.Sprintf("the name %s belongs to sidestep itself", name), "choose another name")
+		return
+	}
+	if _, err := record.ParseName(string(parked)); err != nil {
+		b.fail(at.pos, at.path(), fmt.Sprintf("the name has %d octets: its paused values are kept below it, at %s.…, and a name can have %d", len(name), provider.ParkedLabel, record.MaxName), fmt.Sprintf("choose a name that is shorter by %d", len(parked)-record.MaxName))
 	}
 }
 

@@ -11,9 +11,9 @@ import (
 // Make one with ParseName or ParseNameIn; the zero value is no name at all.
 type Name string
 
-// maxName is the longest name in presentation form that still fits 255 octets
+// MaxName is the longest name in presentation form that still fits 255 octets
 // on the wire (RFC 1035 section 2.3.4): one length octet a label and the root.
-const maxName = 254
+const MaxName = 254
 
 // profile maps Unicode to A-labels as browsers and registrars do (UTS 46,
 // non-transitional), and lets the underscore and the asterisk of service and
@@ -32,7 +32,7 @@ func ParseName(s string) (Name, error) {
 	if text == "" {
 		return "", fmt.Errorf("read name %q: expected a domain name, got nothing", s)
 	}
-	if plain(text) && len(text) < maxName {
+	if plain(text) && len(text) < MaxName {
 		return Name(text + "."), nil
 	}
 	labels := strings.Split(text, ".")
@@ -44,8 +44,8 @@ func ParseName(s string) (Name, error) {
 		labels[i] = canonical
 	}
 	name := strings.Join(labels, ".") + "."
-	if len(name) > maxName {
-		return "", fmt.Errorf("read name %q: %d octets, more than the %d that a name may have", s, len(name), maxName)
+	if len(name) > MaxName {
+		return "", fmt.Errorf("read name %q: %d octets, more than the %d that a name may have", s, len(name), MaxName)
 	}
 	return Name(name), nil
 }
