@@ -2,6 +2,7 @@ package route53
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -22,6 +23,8 @@ var (
 	_ libdns.RecordSetter   = (*Adapter)(nil)
 	_ libdns.RecordDeleter  = (*Adapter)(nil)
 )
+
+var errNoName = errors.New("a record has no name; expected one relative to the zone, or @")
 
 // rewrites is how often a libdns write lists and tries again when the zone
 // changed between.
@@ -77,9 +80,13 @@ func (a *Adapter) SetRecords(ctx context.Context, zone string, recs []libdns.Rec
 }
 
 // DeleteRecords deletes the records that match in name, type, TTL and value, an
-// empty field matching all, and returns those that it deleted.
+// empty field but the name matching all, and returns those that it deleted. A
+// record without a name is refused: it could only be meant by mistake.
 func (a *Adapter) DeleteRecords(ctx context.Context, zone string, recs []libdns.Record) ([]libdns.Record, error) {
 	op := fmt.Sprintf("delete records of zone %s", a.zone)
+	if slices.ContainsFunc(recs, func(r libdns.Record) bool { return r.RR().Name == "" }) {
+		return nil, provider.Failf(provider.Permanent, op, "", "%w", errNoName)
+	}
 	var gone []libdns.Record
 	err := a.again(ctx, zone, op, func(sets []rrset) (*batch, error) {
 		b := new(batch)
@@ -173,12 +180,23 @@ func (a *Adapter) libSets(ctx context.Context, zone string) ([]rrset, error) {
 	if err != nil || name != a.zone {
 		return nil, provider.Failf(provider.Permanent, "use zone "+zone, "", "this adapter is bound to zone %s", a.zone)
 	}
+	hosted, err := a.hostedZone(ctx)
+	if err != nil {
+		return nil, err
+	}
 	var all []rrset
+	b := newBuilder(a.zone)
 	err = a.pages(ctx, a.listOp(), func(sets []rrset, _ bool) bool {
+		for _, s := range sets {
+			b.add(s)
+		}
 		all = append(all, sets...)
 		return true
 	})
-	return all, err
+	if err != nil {
+		return nil, err
+	}
+	return all, a.whole(ctx, b, aws.ToInt64(hosted.ResourceRecordSetCount))
 }
 
 // writable reports whether libdns's vocabulary can say all of a set.
@@ -268,7 +286,7 @@ func (a *Adapter) fromLibdns(r libdns.RR) (rrset, error) {
 	name, err := record.ParseName(libdns.AbsoluteName(r.Name, string(a.zone)))
 	switch {
 	case r.Name == "":
-		return rrset{}, fmt.Errorf("no name; expected one relative to the zone, or @")
+		return rrset{}, errNoName
 	case err != nil:
 		return rrset{}, err
 	case r.Data == "" && r.Type != "TXT":

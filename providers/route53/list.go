@@ -102,7 +102,9 @@ func (a *Adapter) pages(ctx context.Context, op string, more func(sets []rrset, 
 		return err
 	}
 	input := &sdk.ListResourceRecordSetsInput{HostedZoneId: &id, MaxItems: aws.Int32(pageSize)}
+	seen := map[string]bool{}
 	for {
+		seen[begins(input)] = true
 		out, err := a.page(ctx, op, input)
 		if err != nil {
 			return err
@@ -114,8 +116,8 @@ func (a *Adapter) pages(ctx context.Context, op string, more func(sets []rrset, 
 			HostedZoneId: &id, MaxItems: aws.Int32(pageSize),
 			StartRecordName: out.NextRecordName, StartRecordType: out.NextRecordType, StartRecordIdentifier: out.NextRecordIdentifier,
 		}
-		if begins(next) == begins(input) || aws.ToString(next.StartRecordName) == "" || len(out.ResourceRecordSets) == 0 {
-			return provider.Failf(provider.Retryable, op, "", "the list goes in a circle at %q: a page leads to itself", begins(next))
+		if seen[begins(next)] || aws.ToString(next.StartRecordName) == "" || len(out.ResourceRecordSets) == 0 {
+			return provider.Failf(provider.Retryable, op, "", "the list goes in a circle at %q: a page leads to one that was read already", begins(next))
 		}
 		input = next
 	}

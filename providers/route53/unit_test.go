@@ -19,6 +19,7 @@ import (
 
 	"sidestep/pkg/provider"
 	"sidestep/pkg/provider/httpapi/httpfake"
+	"sidestep/pkg/provider/providertest"
 	"sidestep/pkg/record"
 	"sidestep/providers/route53/route53test"
 )
@@ -443,5 +444,40 @@ func TestHealthCheckStays(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestLibdnsReadsWhole: an empty list, and one that was cut, are errors to other
+// programs too; a deletion without a name deletes nothing.
+func TestLibdnsReadsWhole(t *testing.T) {
+	a, f, h := start(t, route53test.Options{})
+	put(h, key("www", record.A), one)
+	h.Put(providertest.RR{Name: testZone, Type: "TXT", TTL: ttl, Data: `"note"`})
+	before := f.Attributes()
+	_, err := a.DeleteRecords(t.Context(), testZone, []libdns.Record{libdns.RR{Name: "@", Type: "MX"}, libdns.RR{Type: "TXT"}})
+	fails(t, err, provider.Permanent, "no name", "@")
+	if diff := cmp.Diff(before, f.Attributes()); diff != "" {
+		t.Errorf("before -, after +\n%s", diff)
+	}
+	h.Fault(providertest.EmptyList)
+	_, err = a.GetRecords(t.Context(), testZone)
+	fails(t, err, provider.Retryable, "empty")
+	f.CutNext()
+	_, err = a.GetRecords(t.Context(), testZone)
+	fails(t, err, provider.Retryable, "not whole")
+}
+
+// TestPagesInACircle: of three pages the last leads back to the first.
+func TestPagesInACircle(t *testing.T) {
+	c := &canned{count: 3}
+	for _, next := range []string{"b", "c", "a"} {
+		c.pages = append(c.pages, []byte(pageHead+pageSOA+`</ResourceRecordSets><IsTruncated>true</IsTruncated><NextRecordName>`+next+`</NextRecordName><NextRecordType>A</NextRecordType>`+pageTail))
+	}
+	ctx, cancel := contextOf(t, 10*time.Second)
+	defer cancel()
+	_, err := offline(t, c).GetRecords(ctx, testZone)
+	fails(t, err, provider.Retryable, "circle")
+	if c.next > 4 {
+		t.Errorf("%d pages were read", c.next)
 	}
 }
