@@ -144,7 +144,12 @@ func (footing) wantedLive(s plan.Set) bool {
 // aways sends the take-aways, and with them the adds, when nothing speaks
 // against it. A swap has no survivor, so it waits until no older call is open:
 // one that came later would write over the new value, of which there is no copy.
+// A TTL goes in a call of its own where the set is not written whole: one that the
+// provider refuses must not keep a value that is down in the answer.
 func (f footing) aways(s plan.Set, add, away []plan.Change) step {
+	if !f.promises.Whole && (pauses(away) || swaps(away)) {
+		away = without(away, record.SetTTL)
+	}
 	next := step{add: add, away: away, survivors: f.survivors(s)}
 	if f.promises.OneByOne {
 		next.away = away[:1]
@@ -195,6 +200,10 @@ func (f footing) survivors(s plan.Set) []string {
 func pauses(away []plan.Change) bool { return has(away, record.Pause) }
 
 func swaps(away []plan.Change) bool { return has(away, record.Swap) }
+
+func without(changes []plan.Change, action record.Action) []plan.Change {
+	return slices.DeleteFunc(slices.Clone(changes), func(c plan.Change) bool { return c.Action == action })
+}
 
 func has(changes []plan.Change, action record.Action) bool {
 	return slices.ContainsFunc(changes, func(c plan.Change) bool { return c.Action == action })

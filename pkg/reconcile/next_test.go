@@ -136,6 +136,8 @@ func TestNextStep(t *testing.T) {
 			happened: func(d *doubts) { d.doubtAll(now) }},
 		{name: "a TTL leaves as many as there were", promises: flags, wanted: "a", live: "a", ttl: true, away: "a", survive: "",
 			happened: func(d *doubts) { d.doubtAll(now) }},
+		{name: "a TTL that may be refused holds up no take-away", promises: fenced, wanted: "b", live: "a b", ttl: true, away: "a", survive: "b"},
+		{name: "a set that is written whole has one", promises: exact, wanted: "b", live: "a b", ttl: true, away: "a b", survive: "b"},
 		{name: "a swap too", promises: fenced, single: true, wanted: "b", live: "a", away: "b"},
 		{name: "but an open call could write over it", promises: flags, single: true, wanted: "b", live: "a",
 			happened: func(d *doubts) { d.doubtAll(now) }, wait: 12 * time.Second, why: "write over"},
