@@ -8,6 +8,7 @@ import (
 	"os/signal"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -19,6 +20,9 @@ import (
 // logTime is the time in a line of the log: RFC 3339 with milliseconds, as in
 // the journal.
 const logTime = "2006-01-02T15:04:05.000Z07:00"
+
+// logTimeSet tells zerolog of it, which has one form for the whole process.
+var logTimeSet sync.Once
 
 // logFlags is how the log is written. It goes to stderr.
 type logFlags struct {
@@ -113,7 +117,7 @@ func (a *app) loggerTo(to io.Writer, level zerolog.Level, json bool) (*slog.Logg
 	if !json {
 		to = zerolog.ConsoleWriter{Out: to, NoColor: !a.screen.colour, TimeFormat: "15:04:05.000"}
 	}
-	zerolog.TimeFieldFormat = logTime
+	logTimeSet.Do(func() { zerolog.TimeFieldFormat = logTime })
 	log := zerolog.New(to).Level(level).With().Timestamp().Logger()
 	return slog.New(telling{zerolog.NewSlogHandler(log)}), nil
 }

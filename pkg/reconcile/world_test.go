@@ -102,12 +102,19 @@ func (w *world) startWith(n *node, zones ...Zone) {
 	n.write = New(Options{
 		Zones: zones, Node: n.name, Clock: w.clock, Leader: n,
 		Retry:  cmp.Or(w.retry, provider.Backoff{Base: 100 * time.Millisecond, Max: time.Second, Attempts: 3}),
-		Report: func(r Report) { n.told = append(n.told, r) },
-		Wrote:  func(write Write) { n.wrote = append(n.wrote, write) },
-		Waits:  func(wait Wait) { n.waits = append(n.waits, wait) },
+		Report: func(r Report) { n.note(func() { n.told = append(n.told, r) }) },
+		Wrote:  func(write Write) { n.note(func() { n.wrote = append(n.wrote, write) }) },
+		Waits:  func(wait Wait) { n.note(func() { n.waits = append(n.waits, wait) }) },
 	})
 	n.led = w.clock.Boot()
 	n.write.Lead(n.notes, n.notes.trusted && len(n.notes.open) == 0)
+}
+
+// note keeps what a worker tells, of which a node has one for each zone.
+func (n *node) note(keep func()) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	keep()
 }
 
 func (n *node) Gate(time.Duration) error {
