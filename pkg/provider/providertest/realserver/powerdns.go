@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -57,7 +58,8 @@ func StartPowerDNS(t testing.TB, zone PowerDNSZone) *PowerDNS {
 		missing(t, powerDNSSchema, PowerDNSPackages)
 	}
 	s.Process = Start(t, Program{
-		Name: "pdns_server", Packages: PowerDNSPackages, Ready: zone.Ready,
+		Name: "pdns_server", Packages: PowerDNSPackages,
+		Ready: func(ctx context.Context, addr string) bool { return zone.Ready(ctx, addr) && s.serves(ctx) },
 		Configure: func(dir, addr string) ([]string, error) {
 			api := FreeAddr(t)
 			s.API, s.database = "http://"+api, filepath.Join(dir, "pdns.db")
@@ -65,6 +67,21 @@ func StartPowerDNS(t testing.TB, zone PowerDNSZone) *PowerDNS {
 		},
 	})
 	return s
+}
+
+// serves reports whether the API is there: without its port, which somebody else
+// may have taken meanwhile, the server goes on and answers the DNS alone.
+func (s *PowerDNS) serves(ctx context.Context) bool {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.API+"/api/v1/servers/localhost", http.NoBody)
+	if err != nil {
+		return false
+	}
+	request.Header.Set("X-API-Key", PowerDNSKey)
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return false
+	}
+	return response.Body.Close() == nil && response.StatusCode == http.StatusOK
 }
 
 func (s *PowerDNS) configure(dir, addr, api string, zone PowerDNSZone) error {
