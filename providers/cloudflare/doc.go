@@ -26,6 +26,13 @@
 // database and not of the name servers, so that adds and take-aways never share
 // a call.
 //
+// A batch goes by ids and compares no content. A record that somebody edits in the
+// moment between the list and the batch is renamed, deleted or counted as a
+// survivor with its new content; the answer to the batch shows it, a warning
+// names the record with both contents, and the zone is listed again. Only where
+// the batch itself writes a content, as a resume and the swap of an alias do, the
+// one that was edited in is written over unseen.
+//
 // Which code a refused batch has, and at which place of the answer, is nowhere
 // promised: a code is looked for in all of it, and a look at the stamps tells
 // another writer from an edit by hand whatever the code.

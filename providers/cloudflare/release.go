@@ -85,10 +85,20 @@ func (a *Adapter) Release(ctx context.Context, seen *provider.Snapshot, gate pro
 	if err != nil {
 		return false, err
 	}
-	if _, err = a.send(ctx, op, v.zoneID, b, gate); err == nil {
-		return done, nil
+	out, err := a.send(ctx, op, v.zoneID, b, gate)
+	if err != nil {
+		return false, a.whose(ctx, v.zoneID, seen.Stamps, err)
 	}
-	return false, a.whose(ctx, v.zoneID, seen.Stamps, err)
+	var listed []*entry
+	for _, l := range left {
+		if l.live != nil {
+			listed = append(listed, l.entry, l.live)
+		}
+	}
+	if err := a.meant(op, b, listed, out); err != nil {
+		return false, err
+	}
+	return done, nil
 }
 
 func drawRelease(op string, left []leftover) (b *batch, done bool, err error) {

@@ -22,9 +22,9 @@ type written struct {
 
 // reply is what became of a batch.
 type reply struct {
-	Deletes []reference `json:"deletes"`
-	Patches []made      `json:"patches"`
-	Posts   []made      `json:"posts"`
+	Deletes []made `json:"deletes"`
+	Patches []made `json:"patches"`
+	Posts   []made `json:"posts"`
 }
 
 // made is a record in the answer to a write.
@@ -76,13 +76,17 @@ func (a *Adapter) write(ctx context.Context, call provider.Call, changes []recor
 		return err
 	}
 	out, err := a.send(ctx, op, d.view.zoneID, &d.batch, call.Gate)
-	if err == nil {
-		a.mu.Lock()
-		a.last = &written{call, d.batch, *out}
-		a.mu.Unlock()
-		return nil
+	if err != nil {
+		return a.whose(ctx, d.view.zoneID, call.Seen.Stamps, err)
 	}
-	return a.whose(ctx, d.view.zoneID, call.Seen.Stamps, err)
+	listed := slices.Concat(d.view.names[call.Key.Name], d.view.names[provider.ParkedName(call.Key.Name)])
+	if err := a.meant(op, &d.batch, listed, out); err != nil {
+		return err
+	}
+	a.mu.Lock()
+	a.last = &written{call, d.batch, *out}
+	a.mu.Unlock()
+	return nil
 }
 
 // draw turns a call into a batch.
