@@ -1,6 +1,7 @@
 // Command testcounts reads what `go test -json` prints, shows a line per
 // package and the output of every test that failed, and ends with the tests
-// that were skipped, why, and one line of counts:
+// that were skipped, why, those that failed with the first that each said, and
+// one line of counts:
 //
 //	12 passed, 0 failed, 1 skipped
 //
@@ -19,6 +20,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -47,6 +50,7 @@ type tally struct {
 	passed, failed int
 	inapplicable   int                 // cases of shared suites that mean nothing here
 	skipped        []string            // "name: reason"
+	failures       []string            // "name: the first that it said"
 	output         map[string][]string // of tests and packages that still run
 	build          map[string][]string // what the compiler said, by import path
 	broken         map[string]bool     // packages with a failed test
@@ -104,6 +108,9 @@ func (t *tally) end(e event, out io.Writer) {
 			t.failed++
 		}
 		t.broken[e.Package] = true
+		if said := first(t.output[e.name()]); said != "" {
+			t.failures = append(t.failures, e.name()+": "+said)
+		}
 		fmt.Fprintf(out, "FAIL  %s  %s\n", e.name(), took)
 		fmt.Fprint(out, strings.Join(t.build[e.FailedBuild], ""), strings.Join(t.output[e.name()], ""))
 	case e.Test == "" && e.Action == "skip":
@@ -145,10 +152,37 @@ func reason(output []string) string {
 	return strings.Join(said, " ")
 }
 
+// first is what a failed test said first, cut short: the whole of it stands far
+// above the end of the report.
+func first(output []string) string {
+	begin := slices.IndexFunc(output, said.MatchString)
+	if begin < 0 {
+		return ""
+	}
+	length := 1 + slices.IndexFunc(output[begin+1:], func(line string) bool { return !strings.HasPrefix(line, "        ") })
+	if length == 0 {
+		length = len(output) - begin
+	}
+	text := strings.TrimSpace(strings.Join(output[begin:begin+length], ""))
+	if len(text) > atMost {
+		return strings.ToValidUTF8(text[:atMost], "") + "…"
+	}
+	return text
+}
+
+// atMost is how many bytes of what a failed test said are repeated at the end.
+const atMost = 600
+
+// said begins what a test says: "    file_test.go:12: ".
+var said = regexp.MustCompile(`^ +[\w.-]+\.go:\d+: `)
+
 // finish prints the end of the report and reports the exit code.
 func (t *tally) finish(out io.Writer, require bool) int {
 	for _, s := range t.skipped {
 		fmt.Fprintf(out, "skipped  %s\n", s)
+	}
+	for _, s := range t.failures {
+		fmt.Fprintf(out, "failed   %s\n", s)
 	}
 	if t.inapplicable > 0 {
 		fmt.Fprintf(out, "left out  %d cases of shared suites that do not apply to what they were run on\n", t.inapplicable)

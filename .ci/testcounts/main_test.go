@@ -47,7 +47,7 @@ func TestCounts(t *testing.T) {
 		"a skip has its reason":  {in: skipping, says: []string{"skipped  q.TestB: b_test.go:3: no named here"}, last: "1 passed, 0 failed, 1 skipped"},
 		"a skip may be required": {in: skipping, require: true, code: 1, says: []string{"a skipped test is a failure"}, last: "1 passed, 0 failed, 1 skipped"},
 		"some cannot apply":      {in: inapplicable, require: true, says: []string{"left out  2 cases"}, last: "1 passed, 0 failed, 0 skipped"},
-		"a failure is shown":     {in: failing, code: 1, says: []string{"FAIL  q.TestB", "got 1, want 2"}, last: "1 passed, 1 failed, 0 skipped"},
+		"a failure is shown":     {in: failing, code: 1, says: []string{"FAIL  q.TestB", "got 1, want 2", "\nfailed   q.TestB: b_test.go:3: got 1, want 2\n1 passed"}, last: "1 passed, 1 failed, 0 skipped"},
 		"no build is a failure":  {in: unbuilt, code: 1, says: []string{"FAIL  r", "undefined: x"}, last: "1 passed, 1 failed, 0 skipped"},
 		"nothing ran":            {in: "go: no such module\n", code: 1, says: []string{"go: no such module"}, last: "0 passed, 0 failed, 0 skipped"},
 		"other lines pass":       {in: "# warning\n" + passing, says: []string{"# warning\n"}, last: "1 passed, 0 failed, 0 skipped"},

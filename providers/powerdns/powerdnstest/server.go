@@ -169,6 +169,23 @@ func (f *Fake) answers(ctx context.Context, addr string) bool {
 	return err == nil
 }
 
+// insist asks until there is an answer, for half a minute: the server shuts a
+// connection that a busy machine lets wait, and fails while its database is locked.
+func insist(ctx context.Context, addr, name string, kind uint16) (rrs []dns.RR, err error) {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	for {
+		if rrs, err = ask(ctx, addr, name, kind); err == nil {
+			return rrs, nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil, err
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
 // ask sends one query, and returns the records of that name and type.
 func ask(ctx context.Context, addr, name string, kind uint16) ([]dns.RR, error) {
 	query := new(dns.Msg)
@@ -176,7 +193,7 @@ func ask(ctx context.Context, addr, name string, kind uint16) ([]dns.RR, error) 
 	client := dns.Client{Net: "tcp", Timeout: 30 * time.Second}
 	reply, _, err := client.ExchangeContext(ctx, query, addr)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("ask for %s: %w", name, err)
 	}
 	if reply.Rcode != dns.RcodeSuccess && reply.Rcode != dns.RcodeNameError {
 		return nil, fmt.Errorf("ask for %s: %s", name, dns.RcodeToString[reply.Rcode])

@@ -2,7 +2,9 @@ package realserver
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -59,7 +61,9 @@ func StartPowerDNS(t testing.TB, zone PowerDNSZone) *PowerDNS {
 	}
 	s.Process = Start(t, Program{
 		Name: "pdns_server", Packages: PowerDNSPackages,
-		Ready: func(ctx context.Context, addr string) bool { return zone.Ready(ctx, addr) && s.serves(ctx) },
+		Ready: func(ctx context.Context, addr string) bool {
+			return zone.Ready(ctx, addr) && s.serves(ctx, filepath.Dir(s.database))
+		},
 		Configure: func(dir, addr string) ([]string, error) {
 			api := FreeAddr(t)
 			s.API, s.database = "http://"+api, filepath.Join(dir, "pdns.db")
@@ -70,9 +74,11 @@ func StartPowerDNS(t testing.TB, zone PowerDNSZone) *PowerDNS {
 }
 
 // serves reports whether the API is there: without its port, which somebody else
-// may have taken meanwhile, the server goes on and answers the DNS alone.
-func (s *PowerDNS) serves(ctx context.Context) bool {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.API+"/api/v1/servers/localhost", http.NoBody)
+// may have taken meanwhile, the server goes on and answers the DNS alone. Who has
+// the port may be another PowerDNS of a test, with the same key and zone: its
+// settings tell them apart.
+func (s *PowerDNS) serves(ctx context.Context, dir string) bool {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.API+"/api/v1/servers/localhost/config", http.NoBody)
 	if err != nil {
 		return false
 	}
@@ -81,7 +87,8 @@ func (s *PowerDNS) serves(ctx context.Context) bool {
 	if err != nil {
 		return false
 	}
-	return response.Body.Close() == nil && response.StatusCode == http.StatusOK
+	settings, err := io.ReadAll(response.Body)
+	return errors.Join(err, response.Body.Close()) == nil && strings.Contains(string(settings), dir)
 }
 
 func (s *PowerDNS) configure(dir, addr, api string, zone PowerDNSZone) error {
