@@ -156,6 +156,8 @@ type Promises struct {
 	Variants bool // several sets of one name and type stand side by side, told apart by Key.Variant
 	Single   bool // single-valued types can be switched in place
 
+	MaxChanges int // how many changes one call may have, its survivors not counted; 0 sets no limit
+
 	Late    time.Duration // how long after we gave a call up it may still take effect
 	Lag     time.Duration // how long a list may show the past
 	Call    time.Duration // the deadline of one call, everything in it

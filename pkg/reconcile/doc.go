@@ -20,7 +20,7 @@
 // shows every wanted value live, of which enough survive that are not in
 // doubt. One exception: where the provider refused an add because the set takes
 // no more live values, what has to go anyway goes first, beside as many
-// survivors. A call whose outcome is not known is never sent again from memory: it
+// survivors. What is more than one call may have goes in several. A call whose outcome is not known is never sent again from memory: it
 // may still happen, so its values are in doubt until the provider's lateness
 // and lag have passed, and the zone is listed. At a provider without
 // compare-and-swap everything is in doubt after a start, unless the notes of

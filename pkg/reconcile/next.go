@@ -29,6 +29,17 @@ func (s step) changes() []plan.Change { return slices.Concat(s.add, s.away) }
 // would have gone in one call with take-aways go alone.
 func (s step) onlyAdds() step { return step{add: s.add} }
 
+// cut leaves as many changes as one call may have, adds before take-aways; what
+// is left out is the next call's. The survivors stay all of them: each part of a
+// take-away takes away less than the whole.
+func (s step) cut(limit int) step {
+	if limit > 0 {
+		s.add = s.add[:min(limit, len(s.add))]
+		s.away = s.away[:min(limit-len(s.add), len(s.away))]
+	}
+	return s
+}
+
 // footing is what the next call of a zone stands on.
 type footing struct {
 	promises provider.Promises
@@ -38,12 +49,15 @@ type footing struct {
 	full     map[record.Key]error // sets that take no more live values
 }
 
-// next derives the next call of a record set. Adds go first and wait for no
+// next is as much of what a record set is due as fits in one call.
+func (f footing) next(s plan.Set) step { return f.due(s).cut(f.promises.MaxChanges) }
+
+// due derives what is to be sent next of a record set. Adds go first and wait for no
 // doubt; a take-away goes only when every wanted value is live in the list, or
 // becomes so in the same call, the list is not inside the provider's lag, and
 // enough of the wanted values survive that are not in doubt. In a set that takes
 // no more live values it goes without the wanted ones that found no room.
-func (f footing) next(s plan.Set) step {
+func (f footing) due(s plan.Set) step {
 	if at := f.doubt.zoneListed(); f.promises.Fenced && !f.follows && f.now < at {
 		return step{wait: at, why: "the stamp of the last write may not be in the list yet"}
 	}

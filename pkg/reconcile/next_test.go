@@ -19,6 +19,8 @@ var (
 	exact  = provider.Promises{Atomic: true, Fenced: true, Together: true, Whole: true}
 	flags  = provider.Promises{OneByOne: true, Late: 10 * time.Second, Lag: 2 * time.Second}
 	whole  = provider.Promises{Together: true, Whole: true, Late: 10 * time.Second, Lag: 2 * time.Second}
+	small  = provider.Promises{Atomic: true, Fenced: true, MaxChanges: 1}
+	pair   = provider.Promises{Atomic: true, Fenced: true, Together: true, Whole: true, MaxChanges: 2}
 )
 
 // now is the boot time at which steps are derived; begun, long before, is when
@@ -71,6 +73,13 @@ func TestNextStep(t *testing.T) {
 		{name: "both in one call where they take effect at one moment", promises: exact, wanted: "b", live: "a", paused: "b", add: "b", away: "a"},
 		{name: "and with survivors", promises: exact, wanted: "b c", live: "a c", paused: "b", add: "b", away: "a", survive: "c"},
 		{name: "the survivors are named in order", promises: exact, wanted: "b c", live: "a c b", away: "a", survive: "b c"},
+
+		// A call takes so many changes and no more.
+		{name: "adds that do not fit in one call", promises: small, wanted: "b c", live: "a", paused: "b", add: "c"},
+		{name: "take-aways that do not, beside all survivors", promises: small, wanted: "b c", live: "a b c", away: "a", survive: "b c"},
+		{name: "and beside the one that there is", promises: small, wanted: "c", live: "a b c", away: "a", survive: "c"},
+		{name: "both fit", promises: pair, wanted: "b", live: "a", paused: "b", add: "b", away: "a"},
+		{name: "adds come first where both do not", promises: pair, wanted: "b c", live: "a", paused: "b c", add: "b c"},
 
 		// Rule 3: what an open call may still take away is no survivor.
 		{name: "the only survivor is doubtful", promises: flags, wanted: "b", live: "a b",

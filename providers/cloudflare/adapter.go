@@ -20,7 +20,7 @@ var (
 // that it does not.
 func (a *Adapter) Promises() provider.Promises {
 	return provider.Promises{
-		Pause: provider.PauseRename, Atomic: true, Fenced: !a.unfenced.Load(), Single: true,
+		Pause: provider.PauseRename, Atomic: true, Fenced: !a.unfenced.Load(), Single: true, MaxChanges: maxChanges,
 		Late: a.late, Lag: a.lag, Call: callDeadline, MinTTL: minTTL, Publish: publish,
 	}
 }

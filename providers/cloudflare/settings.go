@@ -53,6 +53,11 @@ const (
 	// the smallest of all plans ("Batch record changes").
 	batchLimit = 200
 
+	// maxChanges is how many changes one call may have: of each two actions at
+	// most, a rename and the end of an equal copy, so that a batch has room for
+	// them, for the stamp and for some survivors.
+	maxChanges = 90
+
 	// stampTTL is that of the stamp, and of copies, which nobody asks a resolver for.
 	stampTTL = 60
 )

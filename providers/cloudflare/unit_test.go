@@ -221,6 +221,32 @@ func TestBatchesFitEveryPlan(t *testing.T) {
 	}
 }
 
+// TestAsManyChangesAsArePromisedFit: each of them has an equal copy in the way,
+// and there are many survivors.
+func TestAsManyChangesAsArePromisedFit(t *testing.T) {
+	f := cloudflaretest.Start(t, cloudflaretest.Options{})
+	n := newNode(t, f)
+	most := n.Promises().MaxChanges
+	call := provider.Call{Key: wwwA}
+	for i := range most {
+		r := address(fmt.Sprintf("192.0.2.%d", i))
+		f.Put(t, r)
+		call.Away = append(call.Away, record.Change{Action: record.Pause, Key: wwwA, Value: r.Content})
+		r.Name = "_sidestep-paused.www"
+		f.Put(t, r)
+		r = address(fmt.Sprintf("198.51.100.%d", i))
+		f.Put(t, r)
+		call.Survivors = append(call.Survivors, r.Content)
+	}
+	call.Seen, call.Next = n.hold().list(), n.next()
+	if err := n.TakeAway(t.Context(), call); err != nil {
+		t.Fatal(err)
+	}
+	if live := n.list().Set(wwwA).Live(); len(live) != most {
+		t.Errorf("%d live values, expected %d", len(live), most)
+	}
+}
+
 func TestUnequalCopiesAreForAPerson(t *testing.T) {
 	f, n := world(t)
 	parked := address("192.0.2.10")
