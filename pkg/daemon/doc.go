@@ -16,9 +16,11 @@
 // and at once when the engine asks; a round during which this process stood still
 // is not told to the engine. One-shot commands probe it after each of their rounds.
 //
-// The state directory is the leader's: it is looked into at the start, and
-// opened to be written to, and read again, when the lease is won. A standby and
-// a shadow leave no trace in it.
+// The state directory is one process's at a time: it is looked into at the
+// start, and opened to be written to, and read again, when its lock is won. That
+// lock is also the lease of the leader, unless the nodes have a directory each
+// and a lease between them; then a standby saves and keeps a journal as well.
+// Who waits for the directory, and a shadow, leave no trace in it.
 //
 // Run is the daemon; Once is the same machine for one-shot commands, probing
 // by rounds instead of by schedule.

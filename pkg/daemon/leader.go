@@ -18,13 +18,18 @@ import (
 	"sidestep/pkg/store"
 )
 
-// leader is this node's hold on the lease, as the reconciler's gate sees it.
+// leader is what this process holds, as the reconciler's gate sees it: the state
+// directory, which is one process's of this host, and the lease, which says who
+// may write to the zones. Who holds the directory saves and keeps the journal,
+// whether it leads or not.
 type leader struct {
-	lease lease.Lease
+	dir   lease.Lease // the hold on the state directory
+	lease lease.Lease // between nodes with a directory each; nil where the hold on the directory is the lease
 	node  string
 
 	mu   sync.Mutex
-	held lease.Held // nil while this node is not the leader
+	hold lease.Held // on the directory; nil while another process has it
+	held lease.Held // the lease; nil while this node is not the leader
 	why  error      // why it is not
 }
 
@@ -34,10 +39,11 @@ var errReadOnly = errors.New("started with --read-only")
 func newLeader(c *config.Config, readOnly bool, clk clock.Clock, log *slog.Logger) *leader {
 	l := &leader{node: c.Node.Name, why: errors.New("the lease was not won yet")}
 	if c.Leader.Lock == config.LockNone {
-		l.lease = none.New()
+		l.dir = none.New()
 	} else {
-		l.lease = file.New(file.Options{Dir: c.State.Dir, Node: c.Node.Name, Clock: clk, Logger: log})
+		l.dir = file.New(file.Options{Dir: c.State.Dir, Node: c.Node.Name, Clock: clk, Logger: log})
 	}
+	// A lock that spans hosts is l.lease, beside the hold on the directory.
 	if readOnly {
 		l.why = errReadOnly
 	}
@@ -45,10 +51,18 @@ func newLeader(c *config.Config, readOnly bool, clk clock.Clock, log *slog.Logge
 }
 
 // Gate is the last question before each call: may this node write for so long?
+// Who lost its directory to another process may not, whatever its lease says.
 func (l *leader) Gate(call time.Duration) error {
-	held, why := l.get()
-	if held == nil {
+	l.mu.Lock()
+	hold, held, why := l.hold, l.held, l.why
+	l.mu.Unlock()
+	switch {
+	case held == nil:
 		return why
+	case hold != nil && hold != held:
+		if err := hold.Gate(call); err != nil {
+			return err
+		}
 	}
 	return held.Gate(call)
 }
@@ -67,6 +81,20 @@ func (l *leader) leads() bool {
 	return held != nil
 }
 
+// keeps reports whether this process holds the state directory, and so stores what
+// it is told.
+func (l *leader) keeps() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.hold != nil
+}
+
+func (l *leader) setHold(hold lease.Held) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.hold = hold
+}
+
 func (l *leader) get() (lease.Held, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -79,23 +107,74 @@ func (l *leader) set(held lease.Held, why error) {
 	l.held, l.why = held, why
 }
 
-// lead tries to win the lease, holds it, and tries again when it was lost.
+// lead holds the state directory, leads whenever it has the lease besides, and
+// tries again when either was lost.
 func (d *Daemon) lead(ctx context.Context) error {
 	if d.options.ReadOnly {
 		<-ctx.Done()
 		return nil
 	}
-	for ctx.Err() == nil {
-		held := d.win(ctx)
-		if held == nil || !d.reign(ctx, held) {
+	for {
+		hold := d.win(ctx, d.leader.dir)
+		if hold == nil {
 			return nil // stopped
+		}
+		notes, quiet := d.keep(hold)
+		if !d.leadWith(ctx, hold, notes, quiet) {
+			return nil // what is held is let go of in order
+		}
+		d.disk.close()
+		d.leader.setHold(nil)
+		d.leader.set(nil, errors.New("the lease was lost"))
+	}
+}
+
+// leadWith leads whenever this node has the lease, until it loses the directory;
+// false when ctx ended first.
+func (d *Daemon) leadWith(ctx context.Context, hold lease.Held, notes *store.Notes, quiet bool) bool {
+	within, end := context.WithCancel(ctx)
+	var side sync.WaitGroup
+	defer side.Wait()
+	defer end()
+	side.Go(func() {
+		d.confirm(within, hold)
+		end()
+	})
+	if notes != nil && !quiet {
+		side.Go(func() { d.trust(within, notes) })
+	}
+	for within.Err() == nil {
+		held := hold
+		if d.leader.lease != nil {
+			if held = d.win(within, d.leader.lease); held == nil {
+				break
+			}
+		}
+		d.becomeLeader(held, notes, quiet && held == hold)
+		for _, zone := range zonesOf(d.options.Config) {
+			d.writer.Look(zone)
+		}
+		d.confirm(within, held)
+		if ctx.Err() != nil {
+			return false
 		}
 		d.log.Error("no longer the leader: the lease was lost")
 		d.journalLeader("lost")
-		d.disk.close()
 		d.leader.set(nil, errors.New("the lease was lost"))
+		if held == hold {
+			break
+		}
+		d.errors.note("release the lease", held.Release(ctx))
 	}
-	return nil
+	return ctx.Err() == nil
+}
+
+// trust believes the notes again, once no call of an earlier process can be open
+// any more.
+func (d *Daemon) trust(ctx context.Context, notes *store.Notes) {
+	if wait(ctx, d.writer.Quiet()) {
+		d.errors.note("trust the notes", notes.Trust())
+	}
 }
 
 // confirmLease is how often a leader that writes nothing asks for its lease. A
@@ -103,31 +182,20 @@ func (d *Daemon) lead(ctx context.Context) error {
 // processes save into one directory.
 const confirmLease = 10 * time.Second
 
-// reign lasts until the lease is lost; false when ctx ended first. Once no call
-// of an earlier process can be open any more, the notes are believed again.
-func (d *Daemon) reign(ctx context.Context, held lease.Held) bool {
-	notes, quiet := d.becomeLeader(held)
-	for _, zone := range zonesOf(d.options.Config) {
-		d.writer.Look(zone)
-	}
-	var trust <-chan time.Time
-	if notes != nil && !quiet {
-		trust = time.After(d.writer.Quiet())
-	}
+// confirm lasts until what is held is lost, or ctx ends.
+func (d *Daemon) confirm(ctx context.Context, held lease.Held) {
 	again := time.NewTicker(confirmLease)
 	defer again.Stop()
 	for {
 		select {
 		case <-ctx.Done():
-			return false
+			return
 		case <-held.Lost():
-			return true
+			return
 		case <-again.C:
 			if err := held.Gate(0); !errors.Is(err, lease.ErrLost) { // else Lost is closed
 				d.errors.note("confirm the lease", err)
 			}
-		case <-trust:
-			d.errors.note("trust the notes", notes.Trust())
 		}
 	}
 }
@@ -136,12 +204,12 @@ func (d *Daemon) reign(ctx context.Context, held lease.Held) bool {
 // waits.
 const retryLease = time.Second
 
-// win waits until the lease is won; it is nil when ctx ended first.
-func (d *Daemon) win(ctx context.Context) lease.Held {
+// win waits until a lease is won; it is nil when ctx ended first.
+func (d *Daemon) win(ctx context.Context, wanted lease.Lease) lease.Held {
 	holder := ""
 	for {
 		attempt, cancel := context.WithTimeout(ctx, retryLease)
-		held, err := d.leader.lease.Acquire(attempt)
+		held, err := wanted.Acquire(attempt)
 		cancel()
 		if err == nil {
 			d.errors.note("win the lease", nil)
@@ -165,15 +233,26 @@ func (d *Daemon) win(ctx context.Context) lease.Held {
 	}
 }
 
-// becomeLeader opens the state directory and then the gate. Whether anything is
-// in doubt is known from the notes, which are read now, because until now
+// keep opens the state directory, now that it is this process's. Whether anything
+// is in doubt is known from the notes, which are read now, because until now
 // another process may have written them; they are nil when nothing can be
 // written.
-func (d *Daemon) becomeLeader(held lease.Held) (notes *store.Notes, quiet bool) {
-	open := 0
+func (d *Daemon) keep(hold lease.Held) (notes *store.Notes, quiet bool) {
 	if notes = d.openState(); notes != nil {
 		pending, trusted := notes.Pending()
-		open, quiet = len(pending), trusted && len(pending) == 0
+		quiet = trusted && len(pending) == 0
+	}
+	d.leader.setHold(hold)
+	return notes, quiet
+}
+
+// becomeLeader opens the gate. quiet says that no call of anybody before can be
+// open; notes are those of this host, and tell it only where nobody else leads.
+func (d *Daemon) becomeLeader(held lease.Held, notes *store.Notes, quiet bool) {
+	open := 0
+	if notes != nil {
+		pending, _ := notes.Pending()
+		open = len(pending)
 		d.writer.Lead(notes, quiet)
 	} else {
 		d.writer.Lead(nil, false)
@@ -185,7 +264,6 @@ func (d *Daemon) becomeLeader(held lease.Held) (notes *store.Notes, quiet bool) 
 	}
 	d.log.Info("leader", "node", d.leader.node, "open_calls", open, "first", first)
 	d.journalLeader("won")
-	return notes, quiet
 }
 
 func (d *Daemon) journalLeader(what string) {
@@ -195,14 +273,23 @@ func (d *Daemon) journalLeader(what string) {
 	}{d.leader.node, what})
 }
 
-// release shuts the gate and lets go of the lease.
+// release shuts the gate, lets go of the lease, and then of the directory.
 func (l *leader) release(ctx context.Context) error {
-	held, _ := l.get()
-	if held == nil {
-		return nil
+	l.mu.Lock()
+	hold, held := l.hold, l.held
+	l.hold, l.held = nil, nil
+	if hold != nil {
+		l.why = errors.New("stopped")
 	}
-	l.set(nil, errors.New("stopped"))
-	return held.Release(ctx)
+	l.mu.Unlock()
+	var errs []error
+	if held != nil && held != hold {
+		errs = append(errs, held.Release(ctx))
+	}
+	if hold != nil {
+		errs = append(errs, hold.Release(ctx))
+	}
+	return errors.Join(errs...)
 }
 
 // status is what people are told of the leader.

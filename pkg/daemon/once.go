@@ -30,7 +30,7 @@ func (d *Daemon) Once(ctx context.Context, request control.PlanRequest, progress
 		return control.Plan{}, &control.Error{Message: err.Error(), Hint: "the zones of the config: sidestep config show", Exit: control.ExitUsage}
 	}
 	var answer control.Plan
-	err = d.session(ctx, progress, func(ctx context.Context) error {
+	err = d.session(ctx, progress, d.options.Write, func(ctx context.Context) error {
 		d.rounds(ctx, zones)
 		progress("listing and comparing %d zones", len(zones))
 		var err error
@@ -48,7 +48,7 @@ func (d *Daemon) Once(ctx context.Context, request control.PlanRequest, progress
 // state directory under the lock.
 func (d *Daemon) ApproveOnce(ctx context.Context, request control.ApproveRequest, by string, progress Progress) (control.Approval, error) {
 	var answer control.Approval
-	err := d.session(ctx, progress, func(ctx context.Context) error {
+	err := d.session(ctx, progress, false, func(ctx context.Context) error {
 		if request.Plan != "" {
 			d.rounds(ctx, nil)
 		}
@@ -66,7 +66,7 @@ func (d *Daemon) ApproveOnce(ctx context.Context, request control.ApproveRequest
 // the state directory under the lock. Nobody is asked and nothing is probed.
 func (d *Daemon) OverrideOnce(ctx context.Context, request control.OverrideRequest, by string, progress Progress) (control.Overruled, error) {
 	var answer control.Overruled
-	err := d.session(ctx, progress, func(ctx context.Context) error {
+	err := d.session(ctx, progress, false, func(ctx context.Context) error {
 		var err error
 		answer, err = d.Override(ctx, request, by)
 		return err
@@ -77,7 +77,7 @@ func (d *Daemon) OverrideOnce(ctx context.Context, request control.OverrideReque
 // ClearOverrideOnce takes words back in the same way.
 func (d *Daemon) ClearOverrideOnce(ctx context.Context, request control.ClearRequest, by string, progress Progress) (control.Overruled, error) {
 	var answer control.Overruled
-	err := d.session(ctx, progress, func(ctx context.Context) error {
+	err := d.session(ctx, progress, false, func(ctx context.Context) error {
 		var err error
 		answer, err = d.ClearOverride(ctx, request, by)
 		return err
@@ -97,10 +97,9 @@ func (d *Daemon) lookAll(ctx context.Context) error {
 	return nil
 }
 
-// session runs the loop and the writer around one command, under the lock when
-// it may write.
-func (d *Daemon) session(ctx context.Context, progress Progress, do func(context.Context) error) error {
-	return d.locked(ctx, progress, func(ctx context.Context) error {
+// session runs the loop and the writer around one command, as locked does.
+func (d *Daemon) session(ctx context.Context, progress Progress, leads bool, do func(context.Context) error) error {
+	return d.locked(ctx, progress, leads, func(ctx context.Context) error {
 		writing := newParts(ctx)
 		writing.start("writer", func(ctx context.Context) error { d.writer.Run(ctx); return nil })
 		err := do(ctx)
@@ -109,14 +108,15 @@ func (d *Daemon) session(ctx context.Context, progress Progress, do func(context
 	})
 }
 
-// locked runs the loop around one command, under the lock when it may write, and
-// leaves the writer to it.
-func (d *Daemon) locked(ctx context.Context, progress Progress, do func(context.Context) error) error {
+// locked runs the loop around one command and leaves the writer to it: with the
+// state directory held when the command may write to it, and with the lease when
+// it is to write to a zone.
+func (d *Daemon) locked(ctx context.Context, progress Progress, leads bool, do func(context.Context) error) error {
 	d.progress = progress
 	endLoop := d.startLoop()
 	defer endLoop()
 	if d.options.Write {
-		if err := d.lockOnce(ctx); err != nil {
+		if err := d.lockOnce(ctx, leads); err != nil {
 			return err
 		}
 	}
@@ -127,17 +127,32 @@ func (d *Daemon) locked(ctx context.Context, progress Progress, do func(context.
 	return err
 }
 
-// lockOnce wins the lease for the length of one command.
-func (d *Daemon) lockOnce(ctx context.Context) error {
+// lockOnce takes the state directory for the length of one command, and wins the
+// lease.
+func (d *Daemon) lockOnce(ctx context.Context, leads bool) error {
 	d.progress("waiting for the lock, %s at most", lockWithin)
 	ctx, cancel := context.WithTimeout(ctx, lockWithin)
 	defer cancel()
-	held, err := d.leader.lease.Acquire(ctx)
+	hold, err := d.leader.dir.Acquire(ctx)
 	if err != nil {
-		return &control.Error{Message: err.Error(), Exit: exitOf(reconcile.Report{Err: err}, true)}
+		return notWon(err)
 	}
-	d.becomeLeader(held)
+	notes, quiet := d.keep(hold)
+	held := hold
+	if d.leader.lease != nil {
+		if !leads {
+			return nil
+		}
+		if held, err = d.leader.lease.Acquire(ctx); err != nil {
+			return errors.Join(notWon(err), d.letGo())
+		}
+	}
+	d.becomeLeader(held, notes, quiet && held == hold)
 	return nil
+}
+
+func notWon(err error) error {
+	return &control.Error{Message: err.Error(), Exit: exitOf(reconcile.Report{Err: err}, true)}
 }
 
 // rounds probes every target of the zones until they are judged. Own faults

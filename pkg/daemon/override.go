@@ -93,7 +93,7 @@ func (d *Daemon) clearOverride(e *engine.Engine, request control.ClearRequest, b
 
 // say lets the engine take a person's word, if that can be kept.
 func (d *Daemon) say(what string, event engine.Event) (engine.Effects, error) {
-	if !d.leader.leads() {
+	if !d.leader.keeps() {
 		return engine.Effects{}, &control.Error{
 			Message: fmt.Sprintf("%s: this node is not the leader and stores nothing: %s", what, d.leader.status(d.now()).Detail),
 			Hint:    "say it to the leader", Exit: control.ExitNotLeader,

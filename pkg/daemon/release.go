@@ -66,7 +66,7 @@ func (d *Daemon) ReleaseOnce(ctx context.Context, zone string, shown *Release, t
 		return Release{}, err
 	}
 	var answer Release
-	err = d.locked(ctx, progress, func(ctx context.Context) error {
+	err = d.locked(ctx, progress, true, func(ctx context.Context) error {
 		if err := d.notFrozen(name); err != nil {
 			return err
 		}

@@ -91,7 +91,7 @@ func (d *Daemon) Approve(_ context.Context, request control.ApproveRequest, by s
 
 // approve belongs to the loop. Whether anything can be stored is tried before.
 func (d *Daemon) approve(request control.ApproveRequest, by string) (control.Approval, error) {
-	if !d.leader.leads() {
+	if !d.leader.keeps() {
 		status := d.leader.status(d.now())
 		return control.Approval{}, &control.Error{
 			Message: fmt.Sprintf("approve %q: this node is not the leader and stores nothing: %s", request.Target, status.Detail),

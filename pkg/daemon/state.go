@@ -17,11 +17,11 @@ import (
 )
 
 // disk is the state directory as far as this process may write to it: while it
-// is the leader, since the directory is the leader's.
+// holds it.
 type disk struct {
 	mu    sync.Mutex
 	store *store.Store // nil while nothing may be written
-	why   error        // why a leader has no store; nil for all others
+	why   error        // why the holder has no store; nil for all others
 }
 
 func (k *disk) open(s *store.Store, why error) {
@@ -39,7 +39,7 @@ func (k *disk) get() (*store.Store, error) {
 }
 
 // lookAtState takes up what the state directory holds, and changes nothing in
-// it: another process may be the leader. What cannot be read is never fatal:
+// it: another process may hold it. What cannot be read is never fatal:
 // the engine then begins anew, and when overrides may have been lost, resumes
 // nothing before a person looked.
 func (d *Daemon) lookAtState() error {
@@ -128,9 +128,9 @@ func readState(s *store.Store, loaded store.Loaded, maxAge time.Duration) (*snap
 	return nil, loaded
 }
 
-// openState opens the state directory to write to it, which only the leader
-// does. It is read again, for the leader before may have saved since this
-// process looked: what persons said is taken up. Without a directory the daemon
+// openState opens the state directory to write to it, which only who holds it
+// does. It is read again, for the process before may have saved since this
+// one looked: what persons said is taken up. Without a directory the daemon
 // goes on, and says so; the notes are nil then.
 func (d *Daemon) openState() *store.Notes {
 	dir := d.options.Config.State.Dir
