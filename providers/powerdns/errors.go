@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"syscall"
 
 	"sidestep/pkg/provider"
 	"sidestep/pkg/provider/httpapi"
@@ -85,11 +86,16 @@ func (a *Adapter) said(body []byte) string {
 	return httpapi.Foreign(text, a.key)
 }
 
-// explained adds what PowerDNS means by closing a connection: it does so to
-// addresses that webserver-allow-from does not name, before it reads a word.
+// explained adds what PowerDNS needs before it listens, and what it means by
+// closing a connection: it does so to addresses that webserver-allow-from does not
+// name, before it reads a word.
 func (a *Adapter) explained(err error) error {
 	var failed *provider.Error
-	if errors.As(err, &failed) && failed.Hint == "" && (errors.Is(err, io.EOF) || strings.Contains(err.Error(), "connection reset")) {
+	switch {
+	case !errors.As(err, &failed):
+	case errors.Is(err, syscall.ECONNREFUSED):
+		failed.Hint = "nothing listens there: see endpoint on the zone, and that pdns.conf has webserver=yes, api=yes and this port as webserver-port"
+	case failed.Hint == "" && (errors.Is(err, io.EOF) || strings.Contains(err.Error(), "connection reset")):
 		failed.Hint = "the connection was closed without an answer: webserver-allow-from of pdns.conf may not have this host's address"
 	}
 	return err

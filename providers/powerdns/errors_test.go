@@ -3,6 +3,7 @@ package powerdns
 import (
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -165,6 +166,28 @@ func TestCase74KeyReplaced(t *testing.T) {
 	failed(t, a.TakeAway(t.Context(), call), provider.Permanent, "HTTP 405", "read only")
 	if err := a.TakeAway(t.Context(), call); err != nil {
 		t.Error(err)
+	}
+}
+
+// Nothing listens where the API should be: the words are of the three settings that
+// make PowerDNS listen.
+func TestNothingListens(t *testing.T) {
+	f, _ := start(t, wwwZone)
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := settings(f)
+	s.Options["endpoint"] = "http://" + listener.Addr().String()
+	_ = listener.Close()
+	a, err := build(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, listErr := a.List(t.Context())
+	_, inspectErr := a.Inspect(t.Context())
+	for _, err := range []error{listErr, inspectErr} {
+		failed(t, err, provider.Retryable, "unreachable", "webserver=yes, api=yes")
 	}
 }
 

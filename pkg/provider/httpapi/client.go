@@ -47,14 +47,18 @@ func New(o Options) (*Client, error) {
 	return &Client{base: base, http: HTTPClient(), limiter: o.Limiter, agent: o.Agent}, nil
 }
 
+var errNoURL = errors.New("read endpoint: expected a URL like https://HOST/PATH")
+
 // ParseEndpoint reads the base URL of an API.
 func ParseEndpoint(text string, insecure bool) (*url.URL, error) {
 	base, err := url.Parse(text)
 	switch {
+	case err != nil && !strings.Contains(text, "://"):
+		return nil, errNoURL // HOST:PORT, of which Go says that it is a path
 	case err != nil:
 		return nil, fmt.Errorf("read endpoint: %w", plain(err)) // the text may hold a password
 	case base.Scheme != "https" && base.Scheme != "http" || base.Host == "":
-		return nil, errors.New("read endpoint: expected a URL like https://HOST/PATH")
+		return nil, errNoURL
 	case base.User != nil || base.RawQuery != "" || base.Fragment != "":
 		return nil, fmt.Errorf("read endpoint of host %s: expected no user, query or fragment in it", base.Host)
 	case base.Scheme == "http" && !insecure && !loopback(base.Hostname()):

@@ -78,7 +78,7 @@ func TestBrokenBeforeItLeft(t *testing.T) {
 	defer untrusted.Close()
 	untrusted.Config.ErrorLog = nil
 	for _, tt := range []struct{ name, base, code, hint string }{
-		{"refused", refused, "unreachable", "route"},
+		{"refused", refused, "unreachable", "endpoint on the zone, HTTPS_PROXY"},
 		{"tls", untrusted.URL, "certificate", "clock"},
 	} {
 		for _, write := range []bool{false, true} {
@@ -379,6 +379,7 @@ func TestParseEndpoint(t *testing.T) {
 		{"https://api.example.net/?key=" + secret, false, "expected no user, query"},
 		{"https://api.example.net/#here", false, "fragment"},
 		{"api.example.net", false, "expected a URL like"},
+		{"127.0.0.1:1", false, "expected a URL like"},
 		{"https://", false, "expected a URL like"},
 	} {
 		_, err := ParseEndpoint(tt.text, tt.insecure)

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"sidestep/pkg/provider"
@@ -33,7 +34,10 @@ func Broken(op string, write bool, sent *Sent, err error) error {
 	case sent.Began():
 		e.Code = "no-answer"
 	default:
-		e.Code, e.Hint = "unreachable", "the API could not be reached: see that this host has a route, a resolver and, where it needs one, HTTPS_PROXY"
+		e.Code, e.Hint = "unreachable", "the API could not be reached: see endpoint on the zone, and that this host has a route, a resolver and, where it needs one, HTTPS_PROXY"
+	}
+	if errors.Is(err, syscall.ECONNREFUSED) {
+		e.Hint = "nothing listens there: see endpoint on the zone, HTTPS_PROXY where it is set, and that the API is running"
 	}
 	return e
 }
@@ -60,7 +64,7 @@ func unreadable(op string, write bool, status int, err error) *provider.Error {
 	}
 	return &provider.Error{
 		Class: class, Op: op, Code: "HTTP " + strconv.Itoa(status), Err: fmt.Errorf("the answer is not one of the API: %w", err),
-		Hint: "something between this host and the API may have answered; the call is made again",
+		Hint: "something between this host and the API may have answered: see endpoint on the zone, and the proxy, where there is one",
 	}
 }
 
@@ -111,6 +115,9 @@ func Classify(op string, write bool, reply *Reply) *provider.Error {
 	case reply.Status == http.StatusForbidden:
 		e.Class, e.Err = provider.Permanent, errors.New("the credential may not do this")
 		e.Hint = "see what it is allowed to do, and from which addresses; then: sidestep validate --online"
+	case reply.Status == http.StatusNotFound:
+		e.Class, e.Err = provider.Permanent, errors.New("the API refuses the request")
+		e.Hint = "see endpoint on the zone: something else may be there"
 	case reply.Status >= 400:
 		e.Class, e.Err = provider.Permanent, errors.New("the API refuses the request")
 	default:

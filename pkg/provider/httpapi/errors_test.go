@@ -39,6 +39,9 @@ func TestClassify(t *testing.T) {
 			if e.Class != want || e.After != 7*time.Second || !strings.HasPrefix(e.Code, "HTTP ") || e.Err == nil {
 				t.Errorf("%d %q, write %v: expected %s after 7s, got %s after %s: %v", tt.status, tt.body, write, want, e.Class, e.After, e)
 			}
+			if elsewhere := tt.status == 404 || tt.body == page && tt.status != 429; elsewhere && !strings.Contains(e.Hint, "endpoint on the zone") {
+				t.Errorf("%d %q: expected advice on the endpoint, got %q", tt.status, tt.body, e.Hint)
+			}
 		}
 	}
 }
