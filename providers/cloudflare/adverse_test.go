@@ -300,6 +300,9 @@ func TestCase74BadTokens(t *testing.T) {
 		}
 		_, err = a.List(t.Context())
 		wantClass(t, name, err, provider.Permanent, row.parts...)
+		if strings.Count(err.Error(), "validate --online") > 1 {
+			t.Errorf("%s: the same advice twice: %v", name, err)
+		}
 		if _, err := a.Inspect(t.Context()); provider.ClassOf(err) != provider.Permanent {
 			t.Errorf("%s: inspect: %v", name, err)
 		}

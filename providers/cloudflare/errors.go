@@ -36,8 +36,10 @@ type meaning struct {
 }
 
 const (
-	hintToken = "see in the dashboard under My Profile, API Tokens, whether the token expired, was rolled or is limited to other addresses; then: sidestep validate --online"
-	hintScope = "the token needs the permissions Zone:Read and DNS:Edit for this zone; then: sidestep validate --online"
+	then      = "; then: sidestep validate --online"
+	hintToken = "see in the dashboard under My Profile, API Tokens, whether the token expired, was rolled or is limited to other addresses" + then
+	hintScope = "the token needs the permissions Zone:Read and DNS:Edit for this zone" + then
+	hintBoth  = "see in the dashboard under My Profile, API Tokens, whether the token expired, was rolled, is limited to other addresses or has not the permissions Zone:Read and DNS:Edit for this zone"
 	hintClash = "see what else stands at this name in the dashboard: a CNAME stands alone"
 )
 
@@ -52,7 +54,7 @@ var meanings = map[int64]meaning{
 	6111:  {provider.Permanent, "the token has not the form of one: copy it again"},
 	9103:  {provider.Permanent, hintToken}, // unknown X-Auth-Key
 	9106:  {provider.Permanent, hintToken}, // no credential in the request
-	9109:  {provider.Permanent, hintToken + "; " + hintScope},
+	9109:  {provider.Permanent, hintBoth + then},
 	10000: {provider.Permanent, hintScope}, // authentication error: no permission
 	10001: {provider.Permanent, hintScope},
 
@@ -105,6 +107,9 @@ func (a *Adapter) classify(f failure) *provider.Error {
 	}
 	if e.Class == provider.Conflict || f.status == http.StatusBadRequest || f.status == http.StatusNotFound {
 		e.Err = &refusal{e.Err}
+	}
+	if code == 9109 && a.zoneID != "" { // also what an id of nobody is answered with
+		e.Hint = hintBoth + "; or " + hintZoneID + then
 	}
 	return e
 }

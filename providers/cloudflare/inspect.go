@@ -31,7 +31,7 @@ func (a *Adapter) Inspect(ctx context.Context) ([]string, error) {
 	case err != nil:
 		return lines, err
 	case zone == nil:
-		lines = append(lines, fmt.Sprintf("zone: %s, by its id; the token may not read zones, so that its name was not compared", a.zoneID))
+		lines = append(lines, fmt.Sprintf("zone: %s, by its id; the token may not read it, or there is no such id, so that its name was not compared", a.zoneID))
 	default:
 		lines = append(lines, zone.describe()...)
 	}

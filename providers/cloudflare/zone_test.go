@@ -113,7 +113,12 @@ func TestZoneIDOfAnotherZone(t *testing.T) {
 
 	gone := with(t, f, func(s *provider.Settings) { s.Options["zone_id"] = strings.Repeat("0f", 16) })
 	_, err = gone.List(t.Context())
-	wantClass(t, "an id of nobody", err, provider.Permanent, "9109")
+	wantClass(t, "an id of nobody", err, provider.Permanent, "9109", "correct zone_id")
+	lines, err := gone.Inspect(t.Context())
+	wantClass(t, "an id of nobody, inspected", err, provider.Permanent, "correct zone_id")
+	if !strings.Contains(strings.Join(lines, "\n"), "or there is no such id") {
+		t.Errorf("an id of nobody: inspected as %q", lines)
+	}
 }
 
 // TestZoneIsLookedUpAgain: a zone that was deleted and made anew has another id.
