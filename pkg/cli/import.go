@@ -282,6 +282,9 @@ func (a *app) readZone(ctx context.Context, cfg *config.Config, zone *config.Zon
 	a.progress("listing zone %s", zone.Name)
 	snapshot, err := daemon.List(ctx, daemon.Options{Config: cfg, Registry: a.registry, Logger: log, Version: a.version}, zone.Name)
 	a.progressDone()
+	if ctx.Err() == nil && err != nil && strings.Contains(err.Error(), thenValidate) {
+		err = &control.Error{Message: strings.ReplaceAll(err.Error(), thenValidate, ""), Exit: exitOf(err)}
+	}
 	if err != nil {
 		return imported{}, orInterrupted(ctx, err, "nothing was written")
 	}

@@ -22,6 +22,10 @@ type validation struct {
 	Zones    []daemon.ZoneValidity `json:"zones"`
 }
 
+// thenValidate ends many a provider's hint. Where it is what was just done, or
+// where there is no config yet, it is left out.
+const thenValidate = "; then: sidestep validate --online"
+
 // silent counts the zones that could not be listed.
 func (v validation) silent() int {
 	n := 0
@@ -95,6 +99,9 @@ func (a *app) validate(ctx context.Context, online bool) error {
 		return orInterrupted(ctx, ctx.Err(), "not every zone was listed")
 	case err != nil:
 		return a.invalid(answer, err)
+	}
+	for i := range zones {
+		zones[i].Error = strings.ReplaceAll(zones[i].Error, thenValidate, "")
 	}
 	answer.Zones = zones
 	if answer.silent() > 0 {
