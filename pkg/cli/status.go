@@ -49,7 +49,7 @@ another failure, 2 usage or config, or no such NAME.`,
 func (a *app) status(ctx context.Context, name string) error {
 	client, err := a.dial(ctx)
 	if errors.Is(err, control.ErrNoDaemon) {
-		if _, loadErr := a.load(); loadErr != nil {
+		if _, _, loadErr := a.withoutSecrets(); loadErr != nil {
 			return loadErr
 		}
 		return fmt.Errorf("%w; start it: sidestep run, or look without it: sidestep check, sidestep plan", err)

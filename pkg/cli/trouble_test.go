@@ -23,6 +23,25 @@ func (refused) List(context.Context) (*provider.Snapshot, error) {
 	return nil, failed
 }
 
+// TestStatusNeedsNoSecret: where no daemon runs, that is said, and not that a
+// secret of the daemon's is not in this shell.
+func TestStatusNeedsNoSecret(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "sidestep.yaml")
+	config := "control: {socket: c.sock}\n" + `zones: [{zone: example.com, provider: cloudflare, api_token: "env:TOKEN"}]
+checks: {web: {tcp: {port: 443}}}
+records: [{name: www.example.com, check: web, answers: [192.0.2.1, 192.0.2.2]}]
+`
+	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	stdio := IO{In: strings.NewReader(""), Out: &out, Err: &out, Getenv: func(string) string { return "" }}
+	if code := run(t.Context(), []string{"status", "--config", file}, stdio, provider.Registry{}, Build{}); code != control.ExitFailure || !strings.Contains(out.String(), "no daemon listens") {
+		t.Errorf("expected exit code 1 and no daemon, got %d\n%s", code, out.String())
+	}
+}
+
 // TestNoAdviceToDoTheSame: validate --online does not advise itself, and import
 // does not advise what needs a config.
 func TestNoAdviceToDoTheSame(t *testing.T) {

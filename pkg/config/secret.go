@@ -67,7 +67,7 @@ func (b *builder) secretFromCredential(it *item, name string) (string, *fault) {
 	case name == "" || name != filepath.Base(name) || name == "..":
 		return "", faultf("expected a name after credential:, got %s", quote(name))
 	case dir == "":
-		return "", faultf("credential:%s needs systemd: $CREDENTIALS_DIRECTORY is not set", name).advise("add LoadCredential= to the unit, or write file:PATH")
+		return "", faultf("credential:%s needs systemd: $CREDENTIALS_DIRECTORY is not set", name).advise("add LoadCredential= to the unit; in a shell: CREDENTIALS_DIRECTORY=/etc/sidestep sidestep ...; or write file:PATH")
 	}
 	return b.secretFromPath(it, filepath.Join(dir, name), false)
 }
