@@ -241,13 +241,18 @@ func (d *draft) resume(c record.Change, live *entry) error {
 	return nil
 }
 
-// restore posts a value anew from its readable copy.
+// restore posts a value anew from its readable copy. A copy that does not say
+// whether the record was proxied leaves that to a sibling, as with a new one.
 func (d *draft) restore(c record.Change, copied *entry) {
 	p := post{Type: string(d.key.Type), Name: d.key.Name.Unrooted(), Content: content(d.key.Type, c.Value), TTL: int(copied.copy.TTL / time.Second)}
 	if c.TTL > 0 {
 		p.TTL = secondsOf(c.TTL)
 	}
-	p.inherit(attributesOf(copied.copy.Extra))
+	had := attributesOf(copied.copy.Extra)
+	if s := d.sibling(); s != nil && copied.copy.Extra["proxied"] == "" {
+		had.Proxied = s.Proxied
+	}
+	p.inherit(had)
 	d.Posts = append(d.Posts, p)
 	d.dropCopies(c.Value)
 }

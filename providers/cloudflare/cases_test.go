@@ -418,3 +418,19 @@ func TestCase63OddRecords(t *testing.T) {
 		t.Errorf("libdns: %v", err)
 	}
 }
+
+// TestARestoredAddressIsProxiedAsItsSiblings: only the readable copy of a value
+// is left, beside a proxied address; it says nothing of the proxy, or does.
+func TestARestoredAddressIsProxiedAsItsSiblings(t *testing.T) {
+	for said, proxied := range map[string]bool{"": true, " proxied=true": true, " proxied=false": false} {
+		f, n := world(t)
+		f.Patch(t, "www.example.com", "A", "192.0.2.20", func(r *cloudflaretest.Record) { r.Proxied, r.TTL = true, 1 })
+		text := provider.Parked{Type: record.A, Value: "192.0.2.30", TTL: 5 * time.Minute}.String() + said
+		f.Put(t, cloudflaretest.Record{Name: "_sidestep-paused.www", Type: "TXT", Content: text, TTL: 60})
+		n.must(wwwA, nil, record.Change{Action: record.Resume, Value: "192.0.2.30", TTL: 2 * time.Minute})
+		want := fmt.Sprintf(`www.example.com A "192.0.2.30" ttl=%d proxied=%v`, map[bool]int{true: 1, false: 120}[proxied], proxied)
+		if got := strings.Join(f.Attributes(), "\n"); !strings.Contains(got, want) {
+			t.Errorf("%q: expected %s in\n%s", said, want, got)
+		}
+	}
+}
