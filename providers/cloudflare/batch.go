@@ -91,6 +91,14 @@ func (d *draft) conflict(format string, args ...any) error {
 	return provider.Failf(provider.Conflict, d.op, "", format, args...)
 }
 
+// twice is the error of a value with two records, of which a person has to say
+// which is meant: no list and no other try will mend that.
+func (d *draft) twice(format string, args ...any) error {
+	failed := provider.Failf(provider.Permanent, d.op, "", format, args...)
+	failed.Hint = "remove the one that is not wanted in the dashboard; the next try goes on by itself"
+	return failed
+}
+
 // one is the record of a value among some; nil when there is none. Two of one
 // value are for a person to sort out.
 func (d *draft) one(list []*entry, value string) (*entry, error) {
@@ -100,7 +108,7 @@ func (d *draft) one(list []*entry, value string) (*entry, error) {
 			continue
 		}
 		if found != nil {
-			return nil, d.conflict("%s stands there twice, with the ids %s and %s: remove one of them in the dashboard", value, found.ID, e.ID)
+			return nil, d.twice("%s stands at %s twice, with the ids %s and %s", value, e.name, found.ID, e.ID)
 		}
 		found = e
 	}
@@ -202,7 +210,7 @@ func (d *draft) pause(c record.Change, live *entry) error {
 		d.remove(live)
 		return nil
 	case parked != nil && !parked.equal(live):
-		return d.conflict("pause %s: it is live and, with other attributes, paused (ids %s and %s): remove one of them in the dashboard", c.Value, live.ID, parked.ID)
+		return d.twice("pause %s: it is live and, with other attributes, paused (ids %s and %s)", c.Value, live.ID, parked.ID)
 	case parked != nil:
 		d.remove(parked)
 	}

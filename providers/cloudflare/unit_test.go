@@ -252,7 +252,7 @@ func TestUnequalCopiesAreForAPerson(t *testing.T) {
 	parked := address("192.0.2.10")
 	parked.Name, parked.Comment = "_sidestep-paused.www", "not the same"
 	f.Put(t, parked)
-	wantClass(t, "pause", n.pause(n.list(), "192.0.2.10", "192.0.2.20"), provider.Conflict, "dashboard", f.Records()[0].ID)
+	wantClass(t, "pause", n.pause(n.list(), "192.0.2.10", "192.0.2.20"), provider.Permanent, "dashboard", f.Records()[0].ID)
 	n.must(wwwA, nil, record.Change{Action: record.Resume, Value: "192.0.2.10"})
 	if !strings.Contains(strings.Join(f.Attributes(), "\n"), "not the same") {
 		t.Error("the parked record is gone")
