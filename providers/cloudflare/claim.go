@@ -54,6 +54,9 @@ func (a *Adapter) begin(ctx context.Context, op, zoneID string, gate provider.Ga
 		return nil, a.lost(ctx, zoneID, nil, err)
 	}
 	if err := a.placed(op, out); err != nil {
+		if gone := a.withdraw(ctx, op, zoneID, out, gate); gone {
+			err.Hint = hintZoneID + "; that record is deleted again"
+		}
 		return nil, err
 	}
 	after, err := a.lookStamps(ctx, zoneID)
@@ -70,7 +73,7 @@ func (a *Adapter) begin(ctx context.Context, op, zoneID string, gate provider.Ga
 // placed sees that the first record which is ever written went where it was
 // meant to: the API takes a name that is not in the zone for one below it, so
 // that the zone_id of another zone would put it there.
-func (a *Adapter) placed(op string, out *reply) error {
+func (a *Adapter) placed(op string, out *reply) *provider.Error {
 	want := a.zone.Below(provider.StampLabel).Unrooted()
 	for _, m := range out.Posts {
 		if !strings.EqualFold(m.Name, want) {
@@ -82,17 +85,20 @@ func (a *Adapter) placed(op string, out *reply) error {
 	return nil
 }
 
-// withdraw takes a genesis text of our own out again that came too late, so that
-// it does not stand beside the winner's stamp until the next claim. When it
-// fails, that claim takes it over.
-func (a *Adapter) withdraw(ctx context.Context, op, zoneID string, out *reply, gate provider.Gate) {
-	if len(out.Posts) != 1 {
-		return
+// withdraw takes the genesis text of our own out again, by its id and so no other:
+// one that came too late, so that it does not stand beside the winner's stamp
+// until the next claim, or one that went to another zone, where nobody will ever
+// take it over. gone reports that it is out.
+func (a *Adapter) withdraw(ctx context.Context, op, zoneID string, out *reply, gate provider.Gate) (gone bool) {
+	if len(out.Posts) != 1 || out.Posts[0].ID == "" {
+		return false
 	}
 	b := batch{Deletes: []reference{{out.Posts[0].ID}}}
 	if _, err := a.send(ctx, op, zoneID, &b, gate); err != nil {
-		a.log.Debug("a first stamp that came too late stays until the next claim", "zone", string(a.zone), "error", err)
+		a.log.Debug("a first stamp that is not wanted stays for now", "zone", string(a.zone), "record", out.Posts[0].ID, "error", err)
+		return false
 	}
+	return true
 }
 
 // Prove deletes a record that cannot exist in one batch with the replacement of

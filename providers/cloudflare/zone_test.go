@@ -109,7 +109,13 @@ func TestZoneIDOfAnotherZone(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = a.Claim(t.Context(), seen, stampOf(1), nil)
-	wantClass(t, "a zone without records", err, provider.Permanent, "_sidestep.example.org.example.com", "zone_id")
+	wantClass(t, "a zone without records", err, provider.Permanent, "_sidestep.example.org.example.com", "zone_id", "deleted again")
+	if left := empty.Attributes(); len(left) > 0 {
+		t.Errorf("left in the other zone: %v", left)
+	}
+	empty.Server.Arm(cloudflaretest.IsWrite, 1, empty.Refusal(http.StatusForbidden, 10000, "Authentication error"))
+	err = a.Claim(t.Context(), seen, stampOf(1), nil)
+	wantClass(t, "a record that cannot be deleted again", err, provider.Permanent, "zone_id", "and delete that record")
 
 	gone := with(t, f, func(s *provider.Settings) { s.Options["zone_id"] = strings.Repeat("0f", 16) })
 	_, err = gone.List(t.Context())
