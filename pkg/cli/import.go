@@ -308,7 +308,20 @@ func importLine(zone *config.Zone, f importFlags) string {
 	if f.provider != "" {
 		line += " --provider " + f.provider
 	}
+	for _, set := range f.set { // which names secrets and has none
+		line += " --set " + shellWord(set)
+	}
 	return oneLine(line)
+}
+
+// shellWord is a word as a shell reads it back.
+func shellWord(s string) string {
+	if s != "" && !strings.ContainsFunc(s, func(r rune) bool {
+		return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=:./,@+", r)
+	}) {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
 // giveImported prints the config, or writes its file.

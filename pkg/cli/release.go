@@ -189,6 +189,9 @@ func (a *app) printReleased(ctx context.Context, r daemon.Release) {
 		fmt.Fprintf(out, "removed %s\n", line)
 	}
 	if !r.Released {
+		for _, c := range r.Waiting() {
+			fmt.Fprintf(out, "still paused %s %s\n", setWords(c.Name, c.Type, c.Variant), c.Value)
+		}
 		for _, line := range r.Remove {
 			fmt.Fprintf(out, "  still there: %s\n", line)
 		}

@@ -103,6 +103,27 @@ func choice(words ...string) *kind {
 	}}
 }
 
+// otherNames are what people call a provider, beside its name here.
+var otherNames = map[string]string{
+	"aws": "route53", "amazon": "route53", "route-53": "route53", "r53": "route53",
+	"dnspod": "tencentcloud", "tencent": "tencentcloud", "qcloud": "tencentcloud",
+	"pdns": "powerdns", "cf": "cloudflare",
+	"bind": "rfc2136", "bind9": "rfc2136", "named": "rfc2136", "knot": "rfc2136", "dnsupdate": "rfc2136", "nsupdate": "rfc2136",
+	"file": "local", "embedded": "local",
+}
+
+// providerName takes the name of a provider, and knows what else it is called.
+func providerName() *kind {
+	of := choice("cloudflare", "route53", "tencentcloud", "powerdns", "rfc2136", "local", "hetzner", "gandi", "ovh")
+	return &kind{word: of.word, parse: func(s string) (any, *fault) {
+		value, wrong := of.parse(s)
+		if other, known := otherNames[strings.ToLower(s)]; wrong != nil && known {
+			return nil, wrong.advise(fmt.Sprintf("here it is called %s", other))
+		}
+		return value, wrong
+	}}
+}
+
 // tsigAlgorithm takes what RFC 8945 section 6 allows, as dig and named spell it.
 func tsigAlgorithm() *kind {
 	of := choice("hmac-sha1", "hmac-sha224", "hmac-sha256", "hmac-sha384", "hmac-sha512")

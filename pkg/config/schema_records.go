@@ -9,7 +9,7 @@ import (
 
 var zoneKeys = []field{
 	{name: "zone", kind: zoneName("a zone's name"), need: true, doc: "Unicode or A-labels, any letter case, with or without the final dot"},
-	{name: "provider", kind: choice("cloudflare", "route53", "tencentcloud", "powerdns", "rfc2136", "local", "hetzner", "gandi", "ovh"), need: true, doc: "where the zone is edited"},
+	{name: "provider", kind: providerName(), need: true, doc: "where the zone is edited"},
 	{name: "insecure", kind: boolean(), def: "false", doc: "your word that a connection without signature or encryption is meant"},
 	{name: "late", kind: duration(0), word: "the provider's", doc: "how long after a call was given up it may still take effect"},
 	{name: "lag", kind: duration(0), word: "the provider's", doc: "how long a list may show the past"},

@@ -108,12 +108,21 @@ func (d *Daemon) notFrozen(zone record.Name) error {
 	return nil
 }
 
+// Waiting are the values that were to come back and did not.
+func (r Release) Waiting() []control.Change {
+	return slices.DeleteFunc(slices.Clone(r.Resume), func(c control.Change) bool {
+		return slices.ContainsFunc(r.Applied, func(done control.Change) bool { return sameValue(c, done) })
+	})
+}
+
+func sameValue(a, b control.Change) bool {
+	return a.Name == b.Name && a.Type == b.Type && a.Variant == b.Variant && a.Value == b.Value
+}
+
 // exceeds reports whether a plan would do what another does not.
 func (r Release) exceeds(shown Release) bool {
 	for _, c := range r.Resume {
-		if !slices.ContainsFunc(shown.Resume, func(s control.Change) bool {
-			return s.Name == c.Name && s.Type == c.Type && s.Variant == c.Variant && s.Value == c.Value
-		}) {
+		if !slices.ContainsFunc(shown.Resume, func(s control.Change) bool { return sameValue(s, c) }) {
 			return true
 		}
 	}

@@ -32,11 +32,10 @@ func (e *Engine) frozenSets(z *zone) map[record.Key]string {
 }
 
 func (w *word) freezes() string {
-	what := w.Shown()
 	if w.thing.kind == override.All {
-		what = "everything"
+		return fmt.Sprintf("everything is %s; to go on: sidestep unfreeze", w)
 	}
-	return fmt.Sprintf("%s is %s; to go on: sidestep unfreeze %s", what, w, w.Shown())
+	return fmt.Sprintf("%s is %s; to go on: sidestep unfreeze %s", w.Shown(), w, w.Shown())
 }
 
 // withdrawFrozen takes Work back at once that a freeze is against: that waits for

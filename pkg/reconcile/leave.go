@@ -52,6 +52,9 @@ func (r *Reconciler) Leave(ctx context.Context, zone record.Name, specs []*steer
 	}
 	seen := zoneOf(l.snapshot)
 	d.Seen = &seen
+	if d.Look { // there was nothing to bring back, and the last list says so
+		d.Verified = d.Err == nil
+	}
 	_, d.LeftOut = engine.ReleaseWork(seen, specs)
 	d.Remains, d.Unread = l.releaser.Remains(l.snapshot), unread(l.snapshot)
 	d.Removed = slices.DeleteFunc(l.found, func(line string) bool { return slices.Contains(d.Remains, line) })

@@ -64,7 +64,7 @@ func TestLeaveGivesTheZoneBack(t *testing.T) {
 		if len(d.Applied) != 2 {
 			t.Errorf("applied %v, want two", d.Applied)
 		}
-		if again := w.leave(w.only()); again.Err != nil || len(again.Plan.Changes())+len(again.Removed) > 0 {
+		if again := w.leave(w.only()); again.Err != nil || !again.Verified || len(again.Plan.Changes())+len(again.Removed) > 0 {
 			t.Errorf("again: %+v, want nothing to do", again)
 		}
 		if err := w.only().write.Release(context.Background()); err != nil {

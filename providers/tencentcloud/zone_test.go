@@ -50,7 +50,7 @@ func TestInspect(t *testing.T) {
 	a, f, _ := pair(t, tencentcloudtest.Options{Grade: "DP_FREE"})
 	lines, err := a.Inspect(t.Context())
 	text := strings.Join(lines, "\n")
-	for _, words := range []string{"domain example.com: status ENABLE, plan plan DP_FREE (DP_FREE), 4 records", "no TTL below 600 s", "may list the records"} {
+	for _, words := range []string{"domain example.com: status ENABLE, plan FREE (DP_FREE), 4 records", "no TTL below 600 s", "may list the records"} {
 		if !strings.Contains(text, words) {
 			t.Errorf("%q is not in\n%s", words, text)
 		}

@@ -62,9 +62,10 @@ func (f *Fake) describeDomain(body []byte) (map[string]any, error) {
 	if err := f.mine(p.Domain, p.DomainID); err != nil {
 		return nil, err
 	}
+	_, title, _ := strings.Cut(f.options.Grade, "_")
 	ns := []string{"a.dnspod.com", "b.dnspod.com"}
 	return map[string]any{"DomainInfo": map[string]any{
-		"DomainId": domainID, "Status": f.status, "Grade": f.options.Grade, "GradeTitle": "plan " + f.options.Grade, "GradeLevel": 1, "GroupId": 1,
+		"DomainId": domainID, "Status": f.status, "Grade": f.options.Grade, "GradeTitle": title, "GradeLevel": 1, "GroupId": 1,
 		"IsMark": "no", "TTL": f.least(), "CnameSpeedup": "DISABLE", "Remark": "", "Punycode": strings.TrimSuffix(f.options.Zone, "."), "DnsStatus": "",
 		"DnspodNsList": ns, "ActualNsList": ns, "Domain": f.names[len(f.names)-1], "UserId": 1, "IsVip": "NO", "Owner": "owner@example.net",
 		"CreatedOn": "2026-01-01 00:00:00", "UpdatedOn": "2026-01-01 00:00:00", "Uin": "100000000001", "RecordCount": len(f.records),
