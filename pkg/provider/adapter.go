@@ -136,7 +136,7 @@ type Call struct {
 	Seen      *Snapshot       // the list that the call rests on
 	Add       []record.Change // creates and resumes, sorted by value
 	Away      []record.Change // everything else, sorted by value
-	Survivors []string        // wanted values that are live in Seen, and must be live when the call takes effect
+	Survivors []string        // values that are live in Seen, and must be live when the call takes effect: wanted ones, or those beside which another makes room for them
 	Empty     bool            // the set may be left without a live value: asked for by on_all_down: none, and by nothing else
 	Next      Stamp           // Fencer only: the stamp that the call leaves behind, its nonce never used before
 	Loose     bool            // Fencer only: do without comparing the zone's serial, which a busy zone never holds still

@@ -43,7 +43,7 @@ type Error struct {
 	Op    string        // what was attempted: "transfer zone example.com."
 	Code  string        // the provider's own word for it: "REFUSED", "81058"
 	After time.Duration // do not call again before this has passed; 0 unknown
-	Full  bool          // of an add: the provider takes no more live values of this set, and may once one is out of it
+	Full  bool          // of an add: the provider takes no more live values of this set, and may once one is out of it; of no other limit, since values are taken out for it
 	Hint  string        // what a person can do about it, with the next command
 	Err   error
 }

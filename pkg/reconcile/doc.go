@@ -19,11 +19,14 @@
 // Adds come before take-aways, and a value is taken away only when the list
 // shows every wanted value live, of which enough survive that are not in
 // doubt. One exception: where the provider refused an add because the set takes
-// no more live values, what has to go anyway goes first, beside as many
-// survivors. What is more than one call may have goes in several. A call whose outcome is not known is never sent again from memory: it
-// may still happen, so its values are in doubt until the provider's lateness
-// and lag have passed, and the zone is listed. At a provider without
-// compare-and-swap everything is in doubt after a start, unless the notes of
+// no more live values, what has to go anyway goes first. That is beside as many
+// survivors; and where the wanted values are all outside still, one that is down
+// goes beside others that stay live for certain, min_live of them and one at
+// least, until the wanted ones are in. The last live value never makes room.
+// What is more than one call may have goes in several. A call whose outcome is not
+// known is never sent again from memory: it may still happen, so its values are in
+// doubt until the provider's lateness and lag have passed, and the zone is listed.
+// At a provider without compare-and-swap everything is in doubt after a start, unless the notes of
 // the process before say that no call was open. Adds wait for no doubt; a
 // create and a swap, which put in what has no copy yet, wait until no call is
 // open that could double it or write over it. What a list may not show yet is

@@ -56,7 +56,7 @@ func (f footing) next(s plan.Set) step { return f.due(s).cut(f.promises.MaxChang
 // doubt; a take-away goes only when every wanted value is live in the list, or
 // becomes so in the same call, the list is not inside the provider's lag, and
 // enough of the wanted values survive that are not in doubt. In a set that takes
-// no more live values it goes without the wanted ones that found no room.
+// no more live values it makes room for the wanted ones, see room.
 func (f footing) due(s plan.Set) step {
 	if at := f.doubt.zoneListed(); f.promises.Fenced && !f.follows && f.now < at {
 		return step{wait: at, why: "the stamp of the last write may not be in the list yet"}
@@ -73,21 +73,6 @@ func (f footing) due(s plan.Set) step {
 	next := f.aways(s, add, away)
 	if next.wait > 0 && len(add) > 0 {
 		return adds // which wait for no take-away
-	}
-	return next
-}
-
-// room takes out first what has to go anyway, where the provider takes no more
-// live values of the set until one is out of it; beside enough wanted values that
-// are live and beyond doubt, and only then.
-func (f footing) room(s plan.Set, away []plan.Change) step {
-	pauses := slices.DeleteFunc(slices.Clone(away), func(c plan.Change) bool { return c.Action != record.Pause })
-	if len(pauses) == 0 {
-		return step{}
-	}
-	next := f.aways(s, nil, pauses)
-	if next.wait <= f.now {
-		next.wait = 0 // time alone does not make it possible
 	}
 	return next
 }
@@ -197,16 +182,20 @@ func split(changes []plan.Change) (add, away []plan.Change) {
 }
 
 // survivors are the wanted values that are live in the list and not in doubt.
-func (f footing) survivors(s plan.Set) []string {
-	var values []string
-	for _, value := range s.Wanted.Live {
+func (f footing) survivors(s plan.Set) []string { return f.certain(s, s.Wanted.Live) }
+
+// certain are those of some values that are live in the list and not in doubt,
+// sorted.
+func (f footing) certain(s plan.Set, values []string) []string {
+	var certain []string
+	for _, value := range values {
 		a, found := s.Seen.Find(value)
 		if found && a.Live && !f.doubt.doubtful(s.Key(), value, f.now) {
-			values = append(values, value)
+			certain = append(certain, value)
 		}
 	}
-	slices.Sort(values)
-	return values
+	slices.Sort(certain)
+	return certain
 }
 
 // pauses reports whether a value is left without a successor: a swap and a

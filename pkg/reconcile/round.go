@@ -192,7 +192,7 @@ func (r *round) call(ctx context.Context) (more bool, err error) {
 			return true, r.send(ctx, s, next)
 		}
 		if full := r.full[s.Key()]; full != nil && next.wait == 0 {
-			r.aside[s.Key()] = full
+			r.aside[s.Key()] = r.noRoom(s, full)
 		}
 		if next.wait > 0 && (wait.wait == 0 || next.wait < wait.wait) {
 			wait = next

@@ -20,6 +20,7 @@ type scene struct {
 	class   memory.Class
 	single  bool          // a CNAME, which is swapped in place
 	minLive int           // of the record set
+	most    int           // live values that the provider lets it have; 0 any number
 	empty   bool          // on_all_down: none
 	nodes   int           // how many write, each sure to be alone
 	hands   bool          // an operator edits the zone meanwhile
@@ -75,6 +76,25 @@ func TestRulesHoldUnderEverySchedule(t *testing.T) {
 					empty:   rapid.Bool().Draw(t, "empty"),
 					behind:  rapid.SampledFrom([]time.Duration{0, time.Second}).Draw(t, "behind"),
 					lists:   rapid.Bool().Draw(t, "lists"),
+				}
+			})
+		})
+	}
+}
+
+// TestRulesHoldWhereThePlanIsFull does the same where the provider lets a set have
+// one, two or three live values: what makes room never empties the set, nor leaves
+// less than min_live, whatever becomes of the calls. No provider that writes several
+// values at once has such a limit.
+func TestRulesHoldWhereThePlanIsFull(t *testing.T) {
+	for _, class := range []memory.Class{memory.Status, memory.Append} {
+		t.Run(string(class), func(t *testing.T) {
+			schedules(t, func(t *rapid.T) scene {
+				return scene{
+					class: class, nodes: 1,
+					minLive: rapid.IntRange(1, 2).Draw(t, "min_live"),
+					most:    rapid.IntRange(1, 3).Draw(t, "most"),
+					behind:  rapid.SampledFrom([]time.Duration{0, time.Second}).Draw(t, "behind"),
 				}
 			})
 		})
@@ -207,7 +227,8 @@ func (s scene) play(t *testing.T, script []act) error {
 	if s.single {
 		live = answers[:1]
 	}
-	w := newWorldOf(t, memory.Options{Class: s.class, Late: 10 * time.Second, Lag: time.Second, Behind: s.behind}, spec, answers, live)
+	w := newWorldOf(t, memory.Options{Class: s.class, Late: 10 * time.Second, Lag: time.Second, Behind: s.behind, Most: s.most}, spec, answers, live)
+	w.full = s.most > 0
 	w.lists = s.lists
 	w.start(w.only())
 	if s.nodes > 1 {
@@ -355,6 +376,8 @@ func (p *player) asWanted(want []string) error {
 		return nil
 	case p.scene.single:
 		want = p.firstOf(want)
+	case p.scene.most > 0 && p.scene.most < max(len(want), p.scene.minLive+1):
+		return p.asFarAsThereIsRoom(live, want)
 	}
 	for _, value := range want {
 		if !slices.Contains(live, value) {
@@ -363,6 +386,16 @@ func (p *player) asWanted(want []string) error {
 	}
 	if len(live) > max(len(want), p.scene.minLive) {
 		return fmt.Errorf("at rest the zone answers with %v, want %v and %d at least", live, want, p.scene.minLive)
+	}
+	return nil
+}
+
+// asFarAsThereIsRoom is asWanted where not every wanted value can come in: as many
+// as there is room for, unless min_live leaves none.
+func (p *player) asFarAsThereIsRoom(live, want []string) error {
+	spare := slices.ContainsFunc(live, func(value string) bool { return !slices.Contains(want, value) })
+	if len(live) == 0 || p.scene.most > p.scene.minLive && (spare || len(live) < p.scene.most) {
+		return fmt.Errorf("at rest the zone answers with %v, want %v as far as there is room for them", live, want)
 	}
 	return nil
 }

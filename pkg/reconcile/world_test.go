@@ -28,6 +28,7 @@ type world struct {
 	spec  *steer.Spec
 	retry provider.Backoff // how rounds that failed are tried again; its zero value is a short one
 	lists bool             // no adapter follows its own writes: each is followed by a list
+	full  bool             // a round may end because the provider takes no more live values
 }
 
 // node is one sidestep: its process, and what outlives it.
@@ -163,13 +164,18 @@ func (w *world) comeToRest(usable []string) error {
 	var last error
 	for range 50 {
 		report := w.only().round(w.want(usable...), Orders{TakeOver: true})
-		if report.Err == nil {
+		if report.Err == nil || w.full && isFull(report.Err) {
 			return nil
 		}
 		last = report.Err
 		time.Sleep(time.Second)
 	}
 	return fmt.Errorf("the zone did not come to rest in 50 rounds: %w", last)
+}
+
+func isFull(err error) bool {
+	e, ok := errors.AsType[*provider.Error](err)
+	return ok && e.Full
 }
 
 // calls counts the requests of a kind that the zone gets from here on.

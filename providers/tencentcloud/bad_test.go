@@ -85,6 +85,7 @@ func TestErrors(t *testing.T) {
 		{"InvalidParameter.SomethingNew", permanent, permanent, ""},
 		{"LimitExceeded.SubdomainRollLimit", permanent, permanent, "upgrade the plan"},
 		{"LimitExceeded.AAAACountLimit", permanent, permanent, "upgrade the plan"},
+		{"LimitExceeded.SubdomainLevelLimit", permanent, permanent, "upgrade the plan"},
 		{"LimitExceeded.RecordTtlLimit", permanent, permanent, "larger ttl"},
 		{"RequestLimitExceeded", retryable, retryable, "who else uses this key"},
 		{"RequestLimitExceeded.RequestLimitExceeded", retryable, retryable, ""},

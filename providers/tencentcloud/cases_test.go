@@ -240,10 +240,14 @@ func TestCase56PlanLimitOnLiveValues(t *testing.T) {
 	f.Insert(tencentcloudtest.Record{Name: "www", Type: "A", Value: "192.0.2.3", TTL: 600, Paused: true, Remark: markAt(time.Now())})
 	before := f.Attributes()
 	for _, call := range []provider.Call{create(list(t, a), www, "192.0.2.4", time.Minute), resume(list(t, a), "192.0.2.3")} {
-		e := failed(t, a.Add(t.Context(), call), provider.Permanent, "the domain's plan allows no more values", "upgrade the plan")
-		if e.Code != "LimitExceeded.SubdomainRollLimit" {
-			t.Errorf("code %q", e.Code)
+		e := failed(t, a.Add(t.Context(), call), provider.Permanent, "the domain's plan allows no more live values", "upgrade the plan")
+		if e.Code != "LimitExceeded.SubdomainRollLimit" || !e.Full {
+			t.Errorf("code %q, full %v", e.Code, e.Full)
 		}
+	}
+	f.Server.Arm(tencentcloudtest.Action("CreateRecord"), 0, tencentcloudtest.Refusal("LimitExceeded.SubdomainLevelLimit"))
+	if e := failed(t, a.Add(t.Context(), create(list(t, a), www, "192.0.2.4", time.Minute)), provider.Permanent); e.Full {
+		t.Error("values make room where no value is too many")
 	}
 	if !slices.Equal(before, f.Attributes()) {
 		t.Errorf("the zone is\n%s", strings.Join(f.Attributes(), "\n"))

@@ -46,7 +46,7 @@
 // out, also for a process that was stopped; a synchronised clock is a condition.
 // The limits of a plan on live values of one name and line are met when a value
 // is resumed or created: they are reported as such, so that a value which has to
-// go anyway makes room, and no working one does.
+// go anyway makes room, and never the last live one.
 //
 // # Lines
 //

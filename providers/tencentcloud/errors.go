@@ -24,7 +24,8 @@ const (
 	hintRights = "let the key's user list and edit the zone (policy QcloudDNSPodFullAccess, or one for this domain); then: sidestep validate --online"
 	hintZone   = "see that the domain is in the account of this key, and that edition is right; then: sidestep validate --online"
 	hintDomain = "look at the domain's status in the DNSPod console; nothing is written before it is normal"
-	hintPlan   = "the domain's plan allows no more values of this name and line at once: upgrade the plan, or let fewer be live; no working value is taken away to make room"
+	hintPlan   = "the domain's plan allows no more live values of this name and line: upgrade the plan, or let fewer be live"
+	hintLimit  = "the domain's plan allows no more of this: upgrade the plan"
 	hintTTL    = "the domain's plan does not keep so small a TTL; write a larger ttl (600 s suits every plan)"
 )
 
@@ -52,7 +53,9 @@ var verdicts = map[string]verdict{
 	"InvalidParameter.RecordLineInvalid":    {class: provider.Permanent, hint: "see which lines the domain's plan has, and correct variant"},
 	"InvalidParameter.RemarkLengthExceeded": {class: provider.Permanent, hint: "shorten the record's remark by " + fmt.Sprint(len(markAt(time.Time{}))+1) + " characters, so that the mark of a pause has room"},
 
-	"LimitExceeded.RecordTtlLimit": {class: provider.Permanent, hint: hintTTL},
+	"LimitExceeded.RecordTtlLimit":     {class: provider.Permanent, hint: hintTTL},
+	"LimitExceeded.SubdomainRollLimit": {class: provider.Permanent, full: true, hint: hintPlan},
+	"LimitExceeded.AAAACountLimit":     {class: provider.Permanent, full: true, hint: hintPlan},
 
 	"FailedOperation.FrequencyLimit":          {class: provider.Retryable, after: 5 * time.Second},
 	"FailedOperation.TemporaryError":          {class: provider.Retryable, after: 5 * time.Second},
@@ -76,7 +79,7 @@ var families = map[string]verdict{
 	"InvalidAction":         {class: provider.Permanent},
 	"UnsupportedOperation":  {class: provider.Permanent},
 	"ResourceNotFound":      {class: provider.Permanent},
-	"LimitExceeded":         {class: provider.Permanent, full: true, hint: hintPlan},
+	"LimitExceeded":         {class: provider.Permanent, hint: hintLimit},
 	"RequestLimitExceeded":  {class: provider.Retryable, after: time.Second, hint: "see who else uses this key"},
 }
 

@@ -52,6 +52,10 @@ type Options struct {
 	// not be more than Lag.
 	Behind time.Duration
 
+	// Most is how many values of a set may be live at once, as a plan of the
+	// provider says; 0 is any number. A call that would make it more is refused.
+	Most int
+
 	// Blind makes a fenced class accept what it must refuse, as emulators do:
 	// conditions are not compared. Only Prove can tell.
 	Blind bool
@@ -200,11 +204,29 @@ func (z *Zone) apply(cause Cause, change func(*state) error) error {
 	if err := z.settle(&next); err != nil {
 		return err
 	}
+	if err := z.fits(cause, next); err != nil {
+		return err
+	}
 	next.serial++
 	next.grows = false
 	z.now = next
 	z.remember(cause)
 	return nil
+}
+
+// fits holds the set of a call against Options.Most. The lock is held.
+func (z *Zone) fits(cause Cause, next state) error {
+	most, call := z.options.Most, cause.Call
+	if most == 0 || call == nil {
+		return nil
+	}
+	live := len(next.live(call.Key))
+	if live <= most || live <= len(z.now.live(call.Key)) {
+		return nil
+	}
+	e := provider.Failf(provider.Permanent, fmt.Sprintf("%s to %s", cause.Op, call.Key), "full", "expected %d live values at most, got %d", most, live)
+	e.Full, e.Hint = true, "upgrade the plan"
+	return e
 }
 
 // identity is what two records of one set may not share.

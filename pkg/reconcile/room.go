@@ -1,0 +1,95 @@
+package reconcile
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"sidestep/pkg/plan"
+	"sidestep/pkg/provider"
+	"sidestep/pkg/record"
+)
+
+// room takes out what has to go anyway, where the provider takes no more live
+// values of the set until one is out of it: as always beside enough wanted values
+// that are live and beyond doubt; or else, where the wanted ones are still outside
+// for want of that room, one value beside others that stay.
+func (f footing) room(s plan.Set, away []plan.Change) step {
+	out := slices.DeleteFunc(slices.Clone(away), func(c plan.Change) bool { return c.Action != record.Pause })
+	if len(out) == 0 {
+		return step{}
+	}
+	next := f.aways(s, nil, out)
+	if next.empty() {
+		next = f.oneOut(s, out)
+	}
+	if next.wait <= f.now {
+		next.wait = 0 // time alone does not make it possible
+	}
+	return next
+}
+
+// oneOut takes one value out to make room. A working one goes only when no dead
+// one is left, and one that an open call may take out as well goes before others,
+// since it counts for nothing. As many values as min_live says, and one at least,
+// have to stay of which it is certain that they are live, wanted or not.
+func (f footing) oneOut(s plan.Set, out []plan.Change) step {
+	if dead := slices.DeleteFunc(slices.Clone(out), func(c plan.Change) bool { return c.Usable }); len(dead) > 0 {
+		out = dead
+	}
+	first := max(0, slices.IndexFunc(out, func(c plan.Change) bool { return f.doubt.doubtful(s.Key(), c.Value, f.now) }))
+	leaving := out[first]
+	stay := f.certain(s, slices.Concat(s.Wanted.Live, s.Wanted.Paused))
+	stay = slices.DeleteFunc(stay, func(value string) bool { return value == leaving.Value })
+	open, listed := f.doubt.until(s.Key()), f.doubt.setListed(s.Key())
+	switch need := leastLive(s); {
+	case len(stay) < need:
+		return step{
+			wait: open,
+			why:  fmt.Sprintf("%d live values beside the one that has to make room are beyond doubt, and %d have to be: an earlier call may still take effect", len(stay), need),
+		}
+	case listed > f.now && !f.follows:
+		return step{wait: listed, why: "the last write may not be in the list yet"}
+	}
+	return step{away: []plan.Change{leaving}, survivors: stay}
+}
+
+// leastLive is how many values of a set stay live through the making of room.
+func leastLive(s plan.Set) int { return max(1, s.Wanted.Spec.MinLive) }
+
+// noRoom is the error of a record set that takes no more live values and in which
+// no room can be made: the provider's, with the numbers and the ways on.
+func (r *round) noRoom(s plan.Set, full error) error {
+	refused, ok := errors.AsType[*provider.Error](full)
+	if !ok {
+		return full
+	}
+	add, away := split(s.Open())
+	live := s.Seen.Live()
+	hint := fmt.Sprintf("the provider takes %d live at most, and live now: %s", len(live), words(live))
+	switch {
+	case !pauses(away):
+		hint += "; all of them are wanted"
+	case r.orders.OnlyAdd:
+		hint += "; one has to go first, and only adds were asked for"
+	case len(live) > 1 && leastLive(s) > 1:
+		hint += fmt.Sprintf("; none makes room, because min_live keeps %d of them: lower min_live below the provider's limit", leastLive(s))
+	case len(live) > 1:
+		hint += "; none makes room, because it is not certain that another stays"
+	case len(live) == 1:
+		hint += fmt.Sprintf("; it does not make room, because the name would have no answer until %s is in, and none if that failed: raise the limit, or pause %s by hand, and the next try puts %s in",
+			valuesOf(add), live[0], valuesOf(add))
+	}
+	told := *refused
+	told.Hint = strings.TrimSuffix(hint+"; "+refused.Hint, "; ")
+	return &told
+}
+
+func valuesOf(changes []plan.Change) string {
+	values := make([]string, len(changes))
+	for i, c := range changes {
+		values[i] = c.Value
+	}
+	return words(values)
+}
