@@ -51,7 +51,7 @@ func Validate(_ context.Context, c *config.Config, registry provider.Registry, l
 	crowds := crowded(c)
 	for i, z := range zones {
 		p, rate := z.Adapter.Promises(), provider.TraitsOf(d.providerOf(z.Name)).Rate
-		warnings := append([]string{}, lowTTLs(c, z.Name, p)...)
+		warnings := append([]string{}, oddTTLs(c, z.Name, p)...)
 		if text := crowds[i]; text != "" {
 			warnings = append(warnings, text)
 		}
@@ -124,7 +124,7 @@ func (v *ZoneValidity) ask(ctx context.Context, c *config.Config) {
 	for _, spec := range specsIn(c, record.Name(v.Zone)) {
 		v.look(c, spec, snapshot)
 	}
-	for _, text := range lowTTLs(c, record.Name(v.Zone), v.adapter.Promises()) {
+	for _, text := range oddTTLs(c, record.Name(v.Zone), v.adapter.Promises()) {
 		if !slices.Contains(v.Warnings, text) { // known only now
 			v.note("%s", text)
 		}

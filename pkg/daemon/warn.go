@@ -36,15 +36,21 @@ func costs(adapter provider.Adapter, rate provider.Rate, every time.Duration) st
 	return text
 }
 
-// lowTTLs warns of record sets whose TTL the provider does not keep as given. What
+// oddTTLs warns of record sets whose TTL the provider does not keep as given. What
 // it keeps may be known only after it was asked.
-func lowTTLs(c *config.Config, zone record.Name, p provider.Promises) []string {
+func oddTTLs(c *config.Config, zone record.Name, p provider.Promises) []string {
 	var warnings []string
 	for _, spec := range specsIn(c, zone) {
-		if spec.TTL > 0 && spec.TTL < p.MinTTL {
-			warnings = append(warnings, fmt.Sprintf("%s: %s: the provider keeps no TTL below %s, and the config says %s: name servers answer with %s",
-				c.Sources.Records[spec.Key], spec.Key.Shown(), p.MinTTL, spec.TTL, p.MinTTL))
+		kept := record.Answer{MinTTL: p.MinTTL, MaxTTL: p.MaxTTL}.Kept(spec.TTL)
+		if spec.TTL == 0 || kept == spec.TTL {
+			continue
 		}
+		bound := "below"
+		if kept < spec.TTL {
+			bound = "above"
+		}
+		warnings = append(warnings, fmt.Sprintf("%s: %s: the provider keeps no TTL %s %s, and the config says %s: name servers answer with %[4]s",
+			c.Sources.Records[spec.Key], spec.Key.Shown(), bound, kept, spec.TTL))
 	}
 	return warnings
 }

@@ -42,6 +42,20 @@ func TestCase50TTLBelowTheProvidersMinimum(t *testing.T) {
 	})
 }
 
+// TestTTLAboveTheProvidersMaximum warns likewise.
+func TestTTLAboveTheProvidersMaximum(t *testing.T) {
+	c := &config.Config{Records: []*steer.Spec{{Key: www, TTL: 48 * time.Hour}}}
+	c.Sources.Records = map[record.Key]config.Position{www: {File: "sidestep.yaml", Line: 12, Column: 5}}
+	got := oddTTLs(c, home, provider.Promises{MaxTTL: 24 * time.Hour})
+	want := "sidestep.yaml:12:5: www.example.com. A: the provider keeps no TTL above 24h0m0s, and the config says 48h0m0s: name servers answer with 24h0m0s"
+	if len(got) != 1 || got[0] != want {
+		t.Errorf("got %q", got)
+	}
+	if got := oddTTLs(c, home, provider.Promises{}); len(got) > 0 {
+		t.Errorf("without a bound: %q", got)
+	}
+}
+
 // What a zone costs is told where calls are counted, and a warning comes when
 // there are more zones of one credential than can be listed in time.
 func TestValidateTellsCosts(t *testing.T) {

@@ -117,7 +117,7 @@ func (s *Set) put(value string) {
 		s.change(record.Resume, value)
 		return
 	}
-	if ttl := s.Wanted.Spec.TTL; ttl > 0 && a.TTL != max(ttl, a.MinTTL) && !a.OwnTTL {
+	if ttl := s.Wanted.Spec.TTL; ttl > 0 && a.TTL != a.Kept(ttl) && !a.OwnTTL {
 		s.change(record.SetTTL, value).Reason = fmt.Sprintf("the TTL is %s, the config says %s", seconds(a.TTL), seconds(ttl))
 	}
 	if weighted && a.Weight != weight {

@@ -42,6 +42,8 @@ func TestDiffTable(t *testing.T) {
 		{"live, live with a TTL that the provider decides", "Y", []string{"192.0.2.1 live 300s own-ttl"}, ""},
 		{"live, live with the provider's smallest TTL", "Y", []string{"192.0.2.1 live 90s min-90s"}, ""},
 		{"live, live above the provider's smallest TTL", "Y", []string{"192.0.2.1 live 300s min-90s"}, "ttl 192.0.2.1"},
+		{"live, live with the provider's largest TTL", "Y", []string{"192.0.2.1 live 30s max-30s"}, ""},
+		{"live, live below the provider's largest TTL", "Y", []string{"192.0.2.1 live 10s max-30s"}, "ttl 192.0.2.1"},
 		{"paused, live", "NY", []string{"192.0.2.1 live", "192.0.2.2 live"}, "pause 192.0.2.1"},
 		{"paused, live and parked", "NY", []string{"192.0.2.1 live paused", "192.0.2.2 live"}, "pause 192.0.2.1"},
 		{"paused, paused", "NY", []string{"192.0.2.1 paused 300s", "192.0.2.2 live"}, ""},

@@ -54,6 +54,8 @@ func seen(k record.Key, answers ...string) record.Set {
 				a.Held = true
 			case word == "own-ttl":
 				a.OwnTTL = true
+			case word == "max-30s":
+				a.MaxTTL = 30 * time.Second
 			case word == "min-90s":
 				a.MinTTL = 90 * time.Second
 			case word[0] == 'w':

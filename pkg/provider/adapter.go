@@ -162,6 +162,7 @@ type Promises struct {
 	Lag     time.Duration // how long a list may show the past
 	Call    time.Duration // the deadline of one call, everything in it
 	MinTTL  time.Duration // smallest TTL that is kept as given
+	MaxTTL  time.Duration // largest one; 0 is that of the DNS (RFC 2181 section 8)
 	Publish time.Duration // how long an accepted write takes to the name servers, as the vendor says; 0 unknown
 }
 

@@ -50,8 +50,17 @@ type Answer struct {
 	Paused bool          // out of the answer, marked by sidestep, restorable
 	Held   bool          // out of the answer by somebody else: no mark of ours
 	MinTTL time.Duration // the smallest TTL that the provider gives it: a wish below is met by this one; 0 takes any
+	MaxTTL time.Duration // the largest one, likewise; 0 takes any
 	OwnTTL bool          // the provider decides the TTL, and takes no wish for another
 	Native any           // opaque to all but the adapter that listed it
+}
+
+// Kept is the TTL that the provider gives the answer for a wish.
+func (a Answer) Kept(wish time.Duration) time.Duration {
+	if a.MaxTTL > 0 {
+		wish = min(wish, a.MaxTTL)
+	}
+	return max(wish, a.MinTTL)
 }
 
 // Set is every value that the provider has under one key, live or not.

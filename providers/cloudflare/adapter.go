@@ -21,7 +21,7 @@ var (
 func (a *Adapter) Promises() provider.Promises {
 	return provider.Promises{
 		Pause: provider.PauseRename, Atomic: true, Fenced: !a.unfenced.Load(), Single: true, MaxChanges: maxChanges,
-		Late: a.late, Lag: a.lag, Call: callDeadline, MinTTL: minTTL, Publish: publish,
+		Late: a.late, Lag: a.lag, Call: callDeadline, MinTTL: minTTL, MaxTTL: maxTTL, Publish: publish,
 	}
 }
 

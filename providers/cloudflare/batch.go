@@ -84,7 +84,6 @@ type draft struct {
 	view *view
 	batch
 	moved []string // ids of records that the batch changes, which need no witness
-	away  bool     // a value leaves the answer in the same call
 }
 
 func (d *draft) conflict(format string, args ...any) error {
@@ -288,7 +287,7 @@ func (d *draft) swap(c record.Change, live *entry) error {
 	d.keep(old)
 	d.dropCopies(c.Value)
 	p := patch{ID: old.ID, Name: old.name.Unrooted(), Content: content(d.key.Type, c.Value)}
-	if c.TTL > 0 && !old.Proxied && ttlOf(old.TTL) != max(c.TTL, min(minTTL, ttlOf(old.TTL))) {
+	if c.TTL > 0 && !old.Proxied && ttlOf(old.TTL) != bounded(record.Answer{TTL: ttlOf(old.TTL)}).Kept(c.TTL) {
 		p.TTL = secondsOf(c.TTL)
 	}
 	d.Patches = append(d.Patches, p)
@@ -297,19 +296,13 @@ func (d *draft) swap(c record.Change, live *entry) error {
 }
 
 // setTTL patches the TTL of a live record. One that is proxied has none of its
-// own. A TTL that Cloudflare does not keep is refused, but where it comes with a
-// value that has to leave the answer: that one must not wait for a mended config.
+// own.
 func (d *draft) setTTL(c record.Change, live *entry) error {
 	if live == nil {
 		return d.conflict("ttl %s: it is not live in the list", c.Value)
 	}
 	if live.Proxied {
 		return nil
-	}
-	if c.TTL > maxTTL && !d.away {
-		failed := provider.Failf(provider.Permanent, d.op, "", "ttl %s: %v is more than the %v that Cloudflare keeps", c.Value, c.TTL, maxTTL)
-		failed.Hint = "set ttl on the record to at most 24h"
-		return failed
 	}
 	d.moved = append(d.moved, live.ID)
 	d.Patches = append(d.Patches, patch{ID: live.ID, Name: live.name.Unrooted(), TTL: secondsOf(c.TTL)})

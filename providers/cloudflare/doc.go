@@ -60,8 +60,9 @@
 // A TTL of 1 at Cloudflare means automatic, which is 300 seconds; it is listed
 // as that and stays automatic until the config has another wish. A proxied
 // record is automatic always: whatever the config says is no difference there. A
-// TTL below 60 seconds is raised to that, which is the minimum outside
-// Enterprise zones.
+// TTL below 60 seconds, the minimum outside Enterprise zones, is raised to that,
+// and one above a day is lowered; the list says so of each record, so that the
+// wish is met by it, and validate warns.
 //
 // # Tests
 //

@@ -103,8 +103,8 @@ func TestWhatTheAPISaysIsFitForAnError(t *testing.T) {
 	}
 }
 
-// TestATTLThatIsRefusedHoldsNoPauseUp: the config wants a TTL of two days.
-func TestATTLThatIsRefusedHoldsNoPauseUp(t *testing.T) {
+// TestATTLThatIsNotKeptHoldsNoPauseUp: the config wants a TTL of two days.
+func TestATTLThatIsNotKeptHoldsNoPauseUp(t *testing.T) {
 	_, n := world(t)
 	ttl := record.Change{Action: record.SetTTL, Key: wwwA, Value: "192.0.2.20", TTL: 48 * time.Hour}
 	call := provider.Call{
@@ -115,10 +115,9 @@ func TestATTLThatIsRefusedHoldsNoPauseUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	set := n.list().Set(wwwA)
-	if a, _ := set.Find("192.0.2.20"); !slices.Equal(set.Live(), []string{"192.0.2.20"}) || a.TTL != maxTTL {
+	if a, _ := set.Find("192.0.2.20"); !slices.Equal(set.Live(), []string{"192.0.2.20"}) || a.TTL != a.Kept(ttl.TTL) || a.TTL != n.Promises().MaxTTL {
 		t.Errorf("expected the survivor with %v, got %+v", maxTTL, set)
 	}
-	wantClass(t, "the TTL alone", n.write(wwwA, []string{"192.0.2.20"}, ttl), provider.Permanent, "24h")
 }
 
 // TestOnlyTheNamedValueGoesLive: a parked record is edited between the list and

@@ -231,8 +231,14 @@ func setFrom(key record.Key, live, parked []*entry) record.Set {
 	return set
 }
 
+// bounded says which TTLs Cloudflare keeps of an answer.
+func bounded(a record.Answer) record.Answer {
+	a.MinTTL, a.MaxTTL = min(minTTL, a.TTL), maxTTL // an Enterprise zone has smaller ones
+	return a
+}
+
 func merge(set *record.Set, a record.Answer) {
-	a.MinTTL = min(minTTL, a.TTL) // an Enterprise zone has smaller ones
+	a = bounded(a)
 	i := slices.IndexFunc(set.Answers, func(b record.Answer) bool { return b.Value == a.Value })
 	if i < 0 {
 		set.Answers = append(set.Answers, a)

@@ -98,7 +98,7 @@ func (a *Adapter) draw(op string, call provider.Call, changes []record.Change) (
 	if err := a.steerable(op, call); err != nil {
 		return nil, err
 	}
-	d := &draft{op: op, key: call.Key, view: v, away: slices.ContainsFunc(changes, takesAway)}
+	d := &draft{op: op, key: call.Key, view: v}
 	if err := a.stamp(op, d, call); err != nil {
 		return nil, err
 	}
@@ -112,8 +112,6 @@ func (a *Adapter) draw(op string, call provider.Call, changes []record.Change) (
 	}
 	return d, d.fill(call.Survivors)
 }
-
-func takesAway(c record.Change) bool { return c.Action == record.Pause || c.Action == record.Swap }
 
 // view is what the list kept for the writes that rest on it.
 func (a *Adapter) view(op string, seen *provider.Snapshot) (*view, error) {

@@ -304,7 +304,6 @@ func TestRefusedCalls(t *testing.T) {
 		"a TXT":               {Key: key("www", record.TXT), Seen: seen, Add: []record.Change{change(record.Create, "text")}},
 		"no address":          {Key: www, Seen: seen, Add: []record.Change{change(record.Create, "www")}},
 		"a take-away as add":  {Key: www, Seen: seen, Add: []record.Change{change(record.Pause, one)}},
-		"a huge TTL":          {Key: www, Seen: seen, Add: []record.Change{{Action: record.Create, Key: www, Value: "192.0.2.3", TTL: maxTTL + time.Second}}},
 		"a huge weight":       {Key: www, Seen: seen, Add: []record.Change{{Action: record.Create, Key: www, Value: "192.0.2.3", TTL: time.Minute, Weight: 101}}},
 		"two take-aways":      {Key: www, Seen: seen, Away: []record.Change{change(record.Pause, one), change(record.Pause, two)}},
 		"an add as take-away": {Key: www, Seen: seen, Away: []record.Change{change(record.Create, "192.0.2.3")}},

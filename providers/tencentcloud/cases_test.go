@@ -74,6 +74,21 @@ func TestCase46MXHasItsPriorityInAFieldOfItsOwn(t *testing.T) {
 	}
 }
 
+// TestTTLAboveTheVendorsLargest: a wish for more is met by it, and never refused.
+func TestTTLAboveTheVendorsLargest(t *testing.T) {
+	a, f := world(t, tencentcloudtest.Options{})
+	a.mustAdd(t, create(list(t, a), www, "192.0.2.99", 2*maxTTL))
+	got := answerOf(t, a, "192.0.2.99")
+	if got.TTL != maxTTL || got.Kept(2*maxTTL) != maxTTL || a.Promises().MaxTTL != maxTTL {
+		t.Errorf("listed as %+v", got)
+	}
+	f.Server.Forget()
+	a.mustTakeAway(t, provider.Call{Key: www, Seen: list(t, a), Away: []record.Change{{Action: record.SetTTL, Key: www, Value: "192.0.2.99", TTL: 2 * maxTTL}}})
+	if n := f.Count("ModifyRecord"); n != 0 {
+		t.Errorf("a TTL that is met is written %d times", n)
+	}
+}
+
 // TestCase50TTLBelowThePlansMinimum: the free plan keeps no TTL below 600. A config
 // that says 60 gets its address in at once, with 600; one warning says so, and the
 // list tells the smallest TTL, so that no plan asks for 60 again. When the plan

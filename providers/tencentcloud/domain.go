@@ -100,7 +100,7 @@ func (a *Adapter) kept(ttl time.Duration) time.Duration {
 		a.warnTTL(ttl, least)
 		return least
 	}
-	return ttl
+	return min(ttl, maxTTL)
 }
 
 // warnTTL says once that TTLs are raised.

@@ -153,7 +153,7 @@ func (b *builder) steered(key record.Key, i *item) {
 	}
 	key.Variant = b.line(i.line())
 	b.view.sets[key] = append(b.view.sets[key], i)
-	answer := record.Answer{Value: value, TTL: seconds(i.TTL), Weight: weightOf(i.Weight), MinTTL: b.least}
+	answer := record.Answer{Value: value, TTL: seconds(i.TTL), Weight: weightOf(i.Weight), MinTTL: b.least, MaxTTL: maxTTL}
 	_, mark := splitRemark(i.Remark)
 	switch {
 	case i.live():
@@ -232,7 +232,7 @@ func (b *builder) copied(i *item) {
 	owner, _ := provider.ParkedOwner(name)
 	key := record.Key{Zone: b.a.zone, Name: owner, Type: copied.Type, Variant: b.line(b.lineOf(copied))}
 	b.view.copies[key] = append(b.view.copies[key], parkedCopy{i, copied})
-	answer := record.Answer{Value: copied.Value, TTL: copied.TTL, Weight: 1, Paused: true, MinTTL: b.least}
+	answer := record.Answer{Value: copied.Value, TTL: copied.TTL, Weight: 1, Paused: true, MinTTL: b.least, MaxTTL: maxTTL}
 	if weight := copied.Extra["weight"]; weight != "" {
 		answer.Weight = weightOf(parseWeight(weight))
 	}

@@ -171,7 +171,7 @@ func (w *work) create(ctx context.Context, c record.Change) error {
 	return err
 }
 
-// maxTTL is the vendor's.
+// maxTTL is the vendor's largest ("ModifyRecord"): a wish above it gets it.
 const maxTTL = 604800 * time.Second
 
 // fresh are the attributes of a record that is made. A value that is created
@@ -204,10 +204,10 @@ func (w *work) fresh(ctx context.Context, c record.Change) (fullParams, error) {
 }
 
 func (w *work) ttl(ttl time.Duration) (uint32, error) {
-	if ttl < time.Second || ttl > maxTTL {
-		return 0, w.permanent("a TTL of %v; expected 1 to %d seconds", ttl, maxTTL/time.Second)
+	if ttl < time.Second {
+		return 0, w.permanent("a TTL of %v; expected a second or more", ttl)
 	}
-	return uint32(w.a.kept(ttl) / time.Second), nil //nolint:gosec // bounded above
+	return uint32(w.a.kept(ttl) / time.Second), nil //nolint:gosec // kept bounds it
 }
 
 // weight is a weight as the vendor has them. 0 would not take the value out of

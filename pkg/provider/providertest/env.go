@@ -260,8 +260,8 @@ func (e *env) wantLive(key record.Key, values ...string) {
 	}
 }
 
-// wantAnswer checks what the list says of one value; its weight, whether and how
-// small its TTL can be set, and its native part are the provider's.
+// wantAnswer checks what the list says of one value; its weight, whether and in
+// which range its TTL can be set, and its native part are the provider's.
 func (e *env) wantAnswer(key record.Key, want record.Answer) {
 	e.Helper()
 	got, found := e.list().Set(key).Find(want.Value)
@@ -269,7 +269,7 @@ func (e *env) wantAnswer(key record.Key, want record.Answer) {
 		e.Errorf("%s: the list has lost %s", key, want.Value)
 		return
 	}
-	got.Weight, got.MinTTL, got.OwnTTL, got.Native = want.Weight, want.MinTTL, want.OwnTTL, want.Native
+	got.Weight, got.MinTTL, got.MaxTTL, got.OwnTTL, got.Native = want.Weight, want.MinTTL, want.MaxTTL, want.OwnTTL, want.Native
 	if got != want {
 		e.Errorf("%s: the list should say\n %+v, says\n %+v", key, want, got)
 	}
