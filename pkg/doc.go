@@ -35,6 +35,7 @@
 //	    lease/             who may write: the contract of a leader
 //	      file/            one of several processes on a host
 //	      none/            always; for one process that is known to be alone
+//	      zone/            whose a zone's stamp is, where that is the lease
 //	    store/             journal and snapshot on disk; knows bytes, not health
 //	    reconcile/         the only writer: list, plan, limits, apply, verify
 //	    observe/           what a name server answers, seen from outside

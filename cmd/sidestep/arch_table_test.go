@@ -63,6 +63,7 @@ var rooms = map[string]allowed{
 	"pkg/lease":                     {},
 	"pkg/lease/file":                {own: "clock lease", mods: "golang.org/x/sys/unix"},
 	"pkg/lease/none":                {own: "lease"},
+	"pkg/lease/zone":                {std: values},
 	"pkg/store":                     {mods: "github.com/google/renameio/v2 golang.org/x/sys/unix"},
 	"pkg/reconcile":                 {own: "record steer plan engine provider clock"},
 	"pkg/observe":                   {own: "record", mods: "github.com/miekg/dns"},

@@ -57,6 +57,14 @@ type Fencer interface {
 	Prove(ctx context.Context, seen *Snapshot, next Stamp, gate Gate) error
 }
 
+// StampReader is a Fencer that can read the stamps alone, at a fraction of what a
+// list costs: what nodes look at between their lists, whose lease the stamp is.
+type StampReader interface {
+	// Stamps reads the stamps. Its Snapshot has them and nothing else, and only
+	// Claim may rest on it.
+	Stamps(ctx context.Context) (*Snapshot, error)
+}
+
 // Confirmer is an Adapter whose provider can tell when an accepted write has
 // reached its name servers.
 type Confirmer interface {

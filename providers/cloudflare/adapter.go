@@ -12,6 +12,7 @@ import (
 
 var (
 	_ provider.Fencer      = (*Adapter)(nil)
+	_ provider.StampReader = (*Adapter)(nil)
 	_ provider.Constructor = New
 )
 
@@ -50,19 +51,29 @@ func (a *Adapter) List(ctx context.Context) (*provider.Snapshot, error) {
 	return b.finish(), nil
 }
 
-// Stamps reads the stamps alone: what a standby does between its lists.
-func (a *Adapter) Stamps(ctx context.Context) ([]provider.Stamp, error) {
+// Stamps reads the stamps alone, by one filtered list.
+func (a *Adapter) Stamps(ctx context.Context) (*provider.Snapshot, error) {
 	id, err := a.findZone(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return a.lookStamps(ctx, id)
+	b, err := a.listStamps(ctx, id)
+	if err != nil {
+		a.forgetZone(err)
+		return nil, err
+	}
+	return b.finish(), nil
 }
 
 func (a *Adapter) lookStamps(ctx context.Context, zoneID string) ([]provider.Stamp, error) {
+	b, err := a.listStamps(ctx, zoneID)
+	return b.view.stamps(a.zone), err
+}
+
+func (a *Adapter) listStamps(ctx context.Context, zoneID string) (*builder, error) {
 	name := a.zone.Below(provider.StampLabel)
 	b := newBuilder(a.zone, zoneID)
 	query := url.Values{"type": {string(record.TXT)}, "name": {name.Unrooted()}, "per_page": {"100"}}
 	err := a.stream(ctx, "read the stamp of zone "+string(a.zone), "/zones/"+zoneID+"/dns_records", query, b.add)
-	return b.view.stamps(a.zone), err
+	return b, err
 }

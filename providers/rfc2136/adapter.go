@@ -14,6 +14,7 @@ import (
 
 var (
 	_ provider.Fencer        = (*Adapter)(nil)
+	_ provider.StampReader   = (*Adapter)(nil)
 	_ provider.Authoritative = (*Adapter)(nil)
 	_ provider.Constructor   = New
 )
@@ -106,14 +107,13 @@ func (a *Adapter) Prove(ctx context.Context, seen *provider.Snapshot, next provi
 	return err
 }
 
-// Stamps reads the stamps alone with one query to the primary: what a standby
-// does between its lists.
-func (a *Adapter) Stamps(ctx context.Context) ([]provider.Stamp, error) {
+// Stamps reads the stamps alone, by one query to the primary.
+func (a *Adapter) Stamps(ctx context.Context) (*provider.Snapshot, error) {
 	texts, err := a.look(ctx, stampName(a.zone))
 	if err != nil {
 		return nil, err
 	}
-	var stamps []provider.Stamp
+	snap := &provider.Snapshot{Zone: a.zone, Native: &view{}}
 	for _, data := range texts {
 		text, err := textOf(data)
 		if err != nil {
@@ -121,9 +121,9 @@ func (a *Adapter) Stamps(ctx context.Context) ([]provider.Stamp, error) {
 		}
 		stamp := provider.ParseStamp(text)
 		stamp.Native = data
-		stamps = append(stamps, stamp)
+		snap.Stamps = append(snap.Stamps, stamp)
 	}
-	return stamps, nil
+	return snap, nil
 }
 
 func (a *Adapter) op(key record.Key) string {

@@ -305,13 +305,13 @@ func TestRestartKeepsWhatWasWritten(t *testing.T) {
 func TestStampsAreReadAlone(t *testing.T) {
 	onEach(t, rfc2136test.Zone{Text: wwwZone}, func(t *testing.T, s *rfc2136test.Server) {
 		a := connect(t, s)
-		if stamps, err := a.Stamps(t.Context()); err != nil || len(stamps) != 0 {
-			t.Fatalf("a zone without a stamp: got %v, %v", stamps, err)
+		if now, err := a.Stamps(t.Context()); err != nil || len(now.Stamps) != 0 {
+			t.Fatalf("a zone without a stamp: got %+v, %v", now, err)
 		}
 		seen := listed(t, a)
-		stamps, err := a.Stamps(t.Context())
-		if err != nil || len(stamps) != 1 || stamps[0].Nonce != seen.Stamps[0].Nonce {
-			t.Fatalf("expected the stamp %v, got %v, %v", seen.Stamps, stamps, err)
+		now, err := a.Stamps(t.Context())
+		if err != nil || len(now.Stamps) != 1 || now.Stamps[0].Nonce != seen.Stamps[0].Nonce {
+			t.Fatalf("expected the stamp %v, got %+v, %v", seen.Stamps, now, err)
 		}
 	})
 }

@@ -21,6 +21,7 @@ var (
 	_ provider.Follower    = (*Adapter)(nil)
 	_ provider.Inspector   = (*Adapter)(nil)
 	_ provider.Releaser    = (*Adapter)(nil)
+	_ provider.StampReader = (*Adapter)(nil)
 	_ provider.Constructor = New
 )
 

@@ -190,13 +190,13 @@ func (a *Adapter) stampSets(ctx context.Context) ([]rrset, error) {
 	return a.setsAt(ctx, stampName(a.zone), types.RRTypeTxt)
 }
 
-// Stamps reads the stamps alone: what a standby does between its lists.
-func (a *Adapter) Stamps(ctx context.Context) ([]provider.Stamp, error) {
+// Stamps reads the stamps alone, by one page.
+func (a *Adapter) Stamps(ctx context.Context) (*provider.Snapshot, error) {
 	sets, err := a.stampSets(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return stampsOf(sets), nil
+	return &provider.Snapshot{Zone: a.zone, Stamps: stampsOf(sets), Native: &view{stamps: sets}}, nil
 }
 
 // hostedZone asks for the zone itself and sees that it is the one that is meant.

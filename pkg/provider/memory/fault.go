@@ -11,10 +11,11 @@ import (
 type Op string
 
 // The requests. Look is the read of single records that the unfenced classes
-// make before they take something away.
+// make before they take something away, Stamps that of the stamps alone.
 const (
 	OpList     Op = "list"
 	OpLook     Op = "look"
+	OpStamps   Op = "stamps"
 	OpAdd      Op = "add"
 	OpTakeAway Op = "take-away"
 	OpClaim    Op = "claim"
@@ -23,7 +24,7 @@ const (
 )
 
 // Write reports whether the request may change the zone.
-func (o Op) Write() bool { return o != OpList && o != OpLook }
+func (o Op) Write() bool { return o != OpList && o != OpLook && o != OpStamps }
 
 // Fault is what goes wrong with one request. The zero value is nothing.
 type Fault struct {

@@ -15,6 +15,15 @@ const genesis = "v=1 holder=- at=0 epoch=0 seq=0 nonce=genesis"
 // fencer is an adapter to a zone whose class compares and swaps.
 type fencer struct{ *adapter }
 
+// Stamps reads the stamps alone.
+func (f *fencer) Stamps(ctx context.Context) (*provider.Snapshot, error) {
+	s, err := f.read(ctx, OpStamps)
+	if err != nil {
+		return nil, err
+	}
+	return &provider.Snapshot{Zone: f.zone.name, Stamps: f.zone.snapshot(s).Stamps, Native: s}, nil
+}
+
 // Claim takes the stamp over.
 func (f *fencer) Claim(ctx context.Context, seen *provider.Snapshot, next provider.Stamp, gate provider.Gate) error {
 	w, err := f.prepareClaim(OpClaim, seen, next)

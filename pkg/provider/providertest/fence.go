@@ -23,6 +23,7 @@ func fenceCases() []Case {
 		{"fence/nonce", "the same holder, epoch and sequence under a new nonce do not let an older write pass", fenced, nonceTellsApart},
 		{"fence/copied-stamp", "a claim replaces every stamp that is there", fenced, copiedStamp},
 		{"fence/strange-stamp", "a stamp that cannot be read is replaced by a claim like any other", fenced, strangeStamp},
+		{"fence/stamps-alone", "the stamps read alone are those of a list, and a claim may rest on them", fenced, stampsAlone},
 		{"fence/release", "a released stamp is listed as released and is taken over", fenced, release},
 		{"fence/claim-changes-nothing-else", "a claim changes the stamp and nothing else", fenced, claimChangesNothing},
 		{"fence/prove", "the provider refuses the proof's call, which changes nothing", fenced, proves},
@@ -64,6 +65,38 @@ func (e *env) wantStamp(want provider.Stamp) {
 	if !same || got.Raw != want.String() {
 		e.Errorf("expected the stamp %q, got %q", want, got)
 	}
+}
+
+// stampsAlone needs no more than a list where the adapter reads nothing alone.
+func stampsAlone(e *env) {
+	reader, ok := e.adapter.(provider.StampReader)
+	if !ok {
+		return
+	}
+	read := func() *provider.Snapshot {
+		e.Helper()
+		seen, err := reader.Stamps(context.Background())
+		if err != nil {
+			e.Fatalf("read the stamps: expected success, got %v", err)
+		}
+		return seen
+	}
+	if seen := read(); len(seen.Stamps) != 0 {
+		e.Errorf("expected no stamp, got %v", seen.Stamps)
+	}
+	first, second := e.stamp("node-1"), e.stamp("node-1")
+	if err := e.claim(e.adapter, read(), first); err != nil {
+		e.Errorf("a first claim: expected success, got %v", err)
+	}
+	old := read()
+	if len(old.Stamps) != 1 || old.Stamps[0].Nonce != first.Nonce || old.Stamps[0].Raw != first.String() {
+		e.Errorf("expected the stamp %q, got %v", first, old.Stamps)
+	}
+	if err := e.claim(e.adapter, old, second); err != nil {
+		e.Errorf("a heartbeat: expected success, got %v", err)
+	}
+	e.class("a claim that rests on stamps from before", e.claim(e.adapter, old, e.stamp("node-2")), provider.FencedOut)
+	e.wantStamp(second)
 }
 
 func twoClaims(e *env) {
