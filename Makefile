@@ -35,9 +35,12 @@ fuzz:
 	@.ci/fuzz $(TIME) $(ONLY)
 
 # The rules that are never broken, on RUNS random configs and timelines each; a
-# run that breaks one is printed, made small, and kept to be repeated.
+# run that breaks one is printed, made small, and kept to be repeated. Then KILLS
+# kill -9 of a daemon under load.
 RUNS ?= 100000
+KILLS ?= 500
 soak:
+	SIDESTEP_KILLS=$(KILLS) go test ./cmd/sidestep -run TestKilledUnderLoad -timeout 0 -v
 	go test ./pkg/simulate -run 'NoRule|UnknownMoves|DampingSwallows|OrderOfOne|OverridesEnd|OverridesWin' -rapid.checks=$(RUNS) -timeout 0 -v $(SOAKFLAGS)
 
 demo: build
