@@ -32,7 +32,7 @@ func badConfigs(good, secret string) []struct {
 		{"half-written", good[:len(good)*2/3], "", 2},
 		{"empty", "", "empty file", 2},
 		{"vanished", "-", "no such file", 2},
-		{"another zone", strings.Replace(good, "provider: rfc2136", "provider: rfc2136\n    verify: {dns: false}", 1), "zones changed: that takes a restart", 0},
+		{"another server", strings.Replace(good, "provider: rfc2136", "provider: rfc2136\n    transfer_from: 127.0.0.1:1", 1), "transfer_from changed: that takes a restart", 0},
 	}
 }
 

@@ -18,15 +18,21 @@ import (
 const mostChanged = 5
 
 // changedBy says in words what a reload changed, "check web changed, guard
-// changed"; "nothing" when nothing did. Checks and record sets are named, of the
-// rest only the key at the top of the file.
+// changed"; "nothing" when nothing did. Checks, record sets and the keys of a
+// zone are named, of the rest only the key at the top of the file.
 func changedBy(old, next *config.Config) string {
 	words := changedIn("check", old.Checks, next.Checks, strings.Compare, (*check.Spec).Same)
 	words = append(words, changedIn("record set", byKey(old), byKey(next), record.Key.Compare, func(a, b *steer.Spec) bool { return reflect.DeepEqual(a, b) })...)
+	for i := range next.Zones {
+		z := &next.Zones[i]
+		if keys := keysChanged(old.Zone(z.Name), z); len(keys) > 0 {
+			words = append(words, inZone(z.Name, keys))
+		}
+	}
 	was, is := reflect.ValueOf(*old), reflect.ValueOf(*next)
 	for i := range was.NumField() {
 		switch name := was.Type().Field(i).Name; name {
-		case "File", "Checks", "TLSFiles", "Records", "Sources", "Warnings": // named above, or no part of what was asked for
+		case "File", "Checks", "TLSFiles", "Records", "Sources", "Warnings", "Zones": // named above, or no part of what was asked for
 		default:
 			if !reflect.DeepEqual(was.Field(i).Interface(), is.Field(i).Interface()) {
 				words = append(words, strings.ToLower(name)+" changed")

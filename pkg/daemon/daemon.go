@@ -9,7 +9,6 @@ import (
 
 	"sidestep/pkg/clock"
 	"sidestep/pkg/config"
-	"sidestep/pkg/control"
 	"sidestep/pkg/engine"
 	"sidestep/pkg/probe"
 	"sidestep/pkg/provider"
@@ -56,6 +55,7 @@ type Daemon struct {
 
 	// The rest belongs to the loop.
 	config    *config.Config
+	limits    *provider.Limits // of the credentials in use
 	engine    *engine.Engine
 	next      time.Duration // boot time at which time alone matters, 0 for never
 	loaded    time.Time
@@ -165,41 +165,6 @@ func workersOf(files uint64) int {
 
 func (d *Daemon) now() engine.Now { return engine.Now{Boot: d.clock.Boot(), Wall: d.clock.Wall()} }
 
-// adapters makes the adapter of every zone.
-func (d *Daemon) adapters() ([]reconcile.Zone, error) {
-	var zones []reconcile.Zone
-	limits := provider.NewLimits()
-	for _, z := range d.config.Zones {
-		construct, found := d.options.Registry[z.Provider]
-		if !found {
-			return nil, fmt.Errorf("open zone %s: this sidestep has no provider %q", z.Name, z.Provider)
-		}
-		settings := z.Settings
-		settings.Limiter = limits.Of(z.Provider, settings)
-		settings.Logger, settings.Client = d.log, "sidestep/"+d.options.Version
-		adapter, err := construct(settings)
-		if err != nil {
-			return nil, &control.Error{Message: fmt.Sprintf("%s: open zone %s: %v", z.Position, z.Name, err), Exit: control.ExitUsage}
-		}
-		if err := suits(d.config, z.Name, adapter.Promises()); err != nil {
-			return nil, err
-		}
-		zones = append(zones, reconcile.Zone{
-			Name: z.Name, Adapter: adapter, Servers: z.Verify.Servers, NoDNS: !z.Verify.DNS, Dead: d.unserved(adapter),
-		})
-	}
-	return zones, nil
-}
-
-// unserved is where only the daemon answers for an adapter's zone, for a command
-// that does its work without one; else empty.
-func (d *Daemon) unserved(adapter provider.Adapter) string {
-	if l, ok := adapter.(provider.Listener); ok && d.options.Once {
-		return l.Listens()
-	}
-	return ""
-}
-
 func (d *Daemon) engineConfig(c *config.Config) engine.Config {
 	out := EngineConfig(c)
 	out.Built = d.options.Built
@@ -227,7 +192,7 @@ func EngineConfig(c *config.Config) engine.Config {
 }
 
 // zoneNames is what a request means by its zones: all when it names none. Zones
-// are those of the start, since a reload cannot change them.
+// are those of the start, since a reload can only change how they are reached.
 func (d *Daemon) zoneNames(texts []string) ([]record.Name, error) {
 	var names []record.Name
 	for _, text := range texts {

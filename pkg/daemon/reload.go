@@ -5,28 +5,39 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"sidestep/pkg/config"
 	"sidestep/pkg/engine"
-	"sidestep/pkg/provider"
+	"sidestep/pkg/reconcile"
+	"sidestep/pkg/record"
 	"sidestep/pkg/steer"
 )
 
 // Reload reads the config anew and puts it in force, or keeps the one before
 // and says why: in the log, in status, and in the error. Counters of targets
-// whose check is the same go on. What only a start can change (zones and their
-// providers, the node, the state directory, the socket, the lock) is refused.
+// whose check is the same go on. A zone whose credential or other settings changed
+// gets a new adapter between two rounds. What only a start can change (which zones
+// there are and where, the node, the state directory, the socket, the lock) is
+// refused.
 func (d *Daemon) Reload() error {
 	d.tellSystemd(reloading())
 	defer d.tellSystemd(ready)
 	next, err := d.loadAgain()
 	changed := ""
 	asked := d.ask(func(*engine.Engine) {
+		var zones []reconcile.Zone
+		if err == nil {
+			zones, err = d.renewed(next)
+		}
 		if d.refused = err; err != nil {
 			d.refusedAt = d.clock.Wall()
 			return
 		}
 		changed = changedBy(d.config, next)
+		for _, zone := range zones {
+			d.writer.Swap(zone) // before any work that rests on the next config
+		}
 		d.putInForce(next)
 	})
 	if !asked && err == nil {
@@ -41,6 +52,7 @@ func (d *Daemon) Reload() error {
 	}
 	d.warnUnpermitted(next)
 	d.log.Info("reloaded", "config", next.File, "changed", changed)
+	d.retry(next)
 	return nil
 }
 
@@ -53,10 +65,14 @@ func (d *Daemon) loadAgain() (*config.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	if what := needsRestart(d.options.Config, next); what != "" {
-		return nil, fmt.Errorf("%s changed: that takes a restart", what)
+	if changed := needsRestart(d.options.Config, next); len(changed) > 0 {
+		return nil, restartFor(changed)
 	}
 	return next, nil
+}
+
+func restartFor(changed []string) error {
+	return fmt.Errorf("%s: that takes a restart", strings.Join(changed, ", "))
 }
 
 // putInForce belongs to the loop.
@@ -87,31 +103,88 @@ func (d *Daemon) sayDropped(old, next *config.Config) {
 	}
 }
 
-// needsRestart names what differs between two configs that a reload cannot
-// change; empty when nothing does.
-func needsRestart(old, next *config.Config) string {
-	switch {
-	case old.Node != next.Node:
-		return "node"
-	case old.State.Dir != next.State.Dir:
-		return "state.dir"
-	case old.Control != next.Control:
-		return "control"
-	case old.Leader != next.Leader:
-		return "leader"
-	case old.Reconcile.RetryBase != next.Reconcile.RetryBase || old.Reconcile.RetryMax != next.Reconcile.RetryMax:
-		return "reconcile.retry"
-	case !slices.EqualFunc(old.Zones, next.Zones, sameZone):
-		return "zones"
+// needsRestart says what differs between two configs that a reload cannot
+// change.
+func needsRestart(old, next *config.Config) []string {
+	var changed []string
+	for _, key := range []struct {
+		name string
+		same bool
+	}{
+		{"node", old.Node == next.Node},
+		{"state.dir", old.State.Dir == next.State.Dir},
+		{"control", old.Control == next.Control},
+		{"leader", old.Leader == next.Leader},
+		{"reconcile.retry", old.Reconcile.RetryBase == next.Reconcile.RetryBase && old.Reconcile.RetryMax == next.Reconcile.RetryMax},
+	} {
+		if !key.same {
+			changed = append(changed, key.name+" changed")
+		}
 	}
-	return ""
+	for i := range old.Zones {
+		was := &old.Zones[i]
+		is := next.Zone(was.Name)
+		if is == nil {
+			changed = append(changed, "zone "+was.Name.Unrooted()+" removed")
+		} else if moved := slices.DeleteFunc(keysChanged(was, is), func(key string) bool { return !slices.Contains(whereabouts, key) }); len(moved) > 0 {
+			changed = append(changed, inZone(was.Name, moved))
+		}
+	}
+	for i := range next.Zones {
+		if old.Zone(next.Zones[i].Name) == nil {
+			changed = append(changed, "zone "+next.Zones[i].Name.Unrooted()+" added")
+		}
+	}
+	return changed
 }
 
-func sameZone(a, b config.Zone) bool {
-	sameSecret := func(x, y provider.Secret) bool { return x.Reveal() == y.Reveal() }
-	return a.Name == b.Name && a.Provider == b.Provider &&
-		slices.Equal(a.Verify.Servers, b.Verify.Servers) && a.Verify.DNS == b.Verify.DNS &&
-		a.Settings.Insecure == b.Settings.Insecure && a.Settings.Late == b.Settings.Late && a.Settings.Lag == b.Settings.Lag &&
-		maps.Equal(a.Settings.Options, b.Settings.Options) && slices.Equal(a.Settings.Variants, b.Settings.Variants) &&
-		maps.EqualFunc(a.Settings.Secrets, b.Settings.Secrets, sameSecret)
+// whereabouts are the keys of a zone's entry that say where the zone is, so that
+// with another value it may be another zone: one that this process knows nothing
+// of. All other keys say how it is reached and by whose right. That a credential
+// of another account finds another zone of the same name is seen by the zone's own
+// id, where the provider has one (reconcile.Swap).
+var whereabouts = []string{
+	"provider", "edition", "endpoint", "file", "hosted_zone_id", "listen", "server", "server_id", "transfer_from", "zone_id",
+}
+
+// keysChanged names the keys in which two entries of a zone differ, sorted.
+func keysChanged(was, is *config.Zone) []string {
+	var keys []string
+	differ := func(key string, differs bool) {
+		if differs {
+			keys = append(keys, key)
+		}
+	}
+	a, b := was.Settings, is.Settings
+	differ("provider", was.Provider != is.Provider)
+	differ("insecure", a.Insecure != b.Insecure)
+	differ("lag", a.Lag != b.Lag)
+	differ("late", a.Late != b.Late)
+	differ("variants of its record sets", !slices.Equal(a.Variants, b.Variants))
+	differ("verify.dns", was.Verify.DNS != is.Verify.DNS)
+	differ("verify.servers", !slices.Equal(was.Verify.Servers, is.Verify.Servers))
+	for _, key := range keysOf(a.Options, b.Options) {
+		differ(key, a.Options[key] != b.Options[key])
+	}
+	for _, key := range keysOf(a.Secrets, b.Secrets) {
+		differ(key, a.Secrets[key].Reveal() != b.Secrets[key].Reveal())
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// keysOf are the keys of either map, each once.
+func keysOf[V any](a, b map[string]V) []string {
+	both := map[string]bool{}
+	for key := range a {
+		both[key] = true
+	}
+	for key := range b {
+		both[key] = true
+	}
+	return slices.Collect(maps.Keys(both))
+}
+
+func inZone(name record.Name, keys []string) string {
+	return fmt.Sprintf("zone %s: %s changed", name.Unrooted(), strings.Join(keys, " and "))
 }

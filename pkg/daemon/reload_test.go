@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -123,7 +124,7 @@ func TestNeedsRestart(t *testing.T) {
 			Zones: []config.Zone{{
 				Name: home, Provider: "memory", Verify: config.Verify{Servers: []string{"ns1:53"}, DNS: true},
 				Settings: provider.Settings{Options: map[string]string{"server": "ns"}, Secrets: map[string]provider.Secret{"key": provider.NewSecret("x")}},
-			}},
+			}, {Name: "example.org."}},
 		}
 	}
 	for want, changes := range map[string][]func(*config.Config){
@@ -134,30 +135,35 @@ func TestNeedsRestart(t *testing.T) {
 			func(c *config.Config) { c.Guard.MaxChanges = 7 },
 			func(c *config.Config) { c.Checks = map[string]*check.Spec{"new": {}} },
 			func(c *config.Config) { c.Zones[0].Position.Line = 9 },
-			func(c *config.Config) { c.Zones[0].Settings.Secrets["key"] = provider.NewSecret("x") },
-		},
-		"node":            {func(c *config.Config) { c.Node.Name = "mon-2" }},
-		"state.dir":       {func(c *config.Config) { c.State.Dir = "/other" }},
-		"control":         {func(c *config.Config) { c.Control.Socket = "/other" }},
-		"leader":          {func(c *config.Config) { c.Leader.Lock = config.LockNone }},
-		"reconcile.retry": {func(c *config.Config) { c.Reconcile.RetryMax = time.Hour }, func(c *config.Config) { c.Reconcile.RetryBase = 0 }},
-		"zones": {
-			func(c *config.Config) { c.Zones = nil },
-			func(c *config.Config) { c.Zones[0].Name = "example.net." },
-			func(c *config.Config) { c.Zones[0].Provider = "other" },
+			func(c *config.Config) { c.Zones[0].Settings.Secrets["key"] = provider.NewSecret("y") },
+			func(c *config.Config) { c.Zones[0].Settings.Options["profile"] = "other" },
+			func(c *config.Config) { c.Zones[0].Settings.Insecure = true },
+			func(c *config.Config) { c.Zones[0].Settings.Late, c.Zones[0].Settings.Lag = time.Hour, time.Hour },
+			func(c *config.Config) { c.Zones[0].Settings.Variants = []string{"telecom"} },
 			func(c *config.Config) { c.Zones[0].Verify.DNS = false },
 			func(c *config.Config) { c.Zones[0].Verify.Servers = nil },
-			func(c *config.Config) { c.Zones[0].Settings.Insecure = true },
-			func(c *config.Config) { c.Zones[0].Settings.Late = time.Hour },
-			func(c *config.Config) { c.Zones[0].Settings.Lag = time.Hour },
-			func(c *config.Config) { c.Zones[0].Settings.Options["server"] = "ns2" },
-			func(c *config.Config) { c.Zones[0].Settings.Secrets["key"] = provider.NewSecret("y") },
+			func(c *config.Config) { slices.Reverse(c.Zones) },
 		},
+		"node changed":                       {func(c *config.Config) { c.Node.Name = "mon-2" }},
+		"state.dir changed":                  {func(c *config.Config) { c.State.Dir = "/other" }},
+		"control changed":                    {func(c *config.Config) { c.Control.Socket = "/other" }},
+		"leader changed":                     {func(c *config.Config) { c.Leader.Lock = config.LockNone }},
+		"reconcile.retry changed":            {func(c *config.Config) { c.Reconcile.RetryMax = time.Hour }, func(c *config.Config) { c.Reconcile.RetryBase = 0 }},
+		"zone example.com: provider changed": {func(c *config.Config) { c.Zones[0].Provider = "other" }},
+		"zone example.com: server changed":   {func(c *config.Config) { c.Zones[0].Settings.Options["server"] = "ns2" }},
+		"zone example.com: zone_id changed":  {func(c *config.Config) { c.Zones[0].Settings.Options["zone_id"] = "7" }},
+		"zone example.org removed":           {func(c *config.Config) { c.Zones = c.Zones[:1] }},
+		"zone example.net added":             {func(c *config.Config) { c.Zones = append(c.Zones, config.Zone{Name: "example.net."}) }},
+		"node changed, zone example.com: endpoint and server changed": {func(c *config.Config) {
+			c.Node.Vantage = "elsewhere"
+			c.Zones[0].Settings.Options = map[string]string{"endpoint": "https://api.example.net", "region": "x"}
+		}},
+		"zone example.com removed, zone example.net added": {func(c *config.Config) { c.Zones[0].Name = "example.net." }},
 	} {
 		for i, change := range changes {
 			next := base()
 			change(next)
-			if got := needsRestart(base(), next); got != want {
+			if got := strings.Join(needsRestart(base(), next), ", "); got != want {
 				t.Errorf("change %d of %q: got %q", i, want, got)
 			}
 		}

@@ -93,6 +93,14 @@ type Checker interface {
 	Check() error
 }
 
+// Renewer is an Adapter whose credential may come from outside the config, such as
+// files that all programs of its vendor share.
+type Renewer interface {
+	// Renew looks for the credential again, asking nobody. Where that fails, which is
+	// its error, the one before stays in use. It may be called at any time.
+	Renew() error
+}
+
 // Authoritative is an Adapter that knows an address at which the zone's
 // answers can be asked for over the DNS.
 type Authoritative interface {
@@ -196,6 +204,7 @@ type Snapshot struct {
 	Owners      []Owner      // names that another tool's TXT registry claims
 	Delegations []record.Name
 	Fixed       []Fixed  // sets without values of their own, which no call can switch
+	ID          string   // the provider's own name for this one zone, where it may have others of the same name; else empty
 	Version     string   // what the provider calls the state of the zone (a serial), else empty
 	Records     int      // how many records the list had, of any type
 	Skipped     []string // records that could not be read, a line each; never one that the config could name silently

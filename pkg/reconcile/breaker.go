@@ -33,6 +33,7 @@ type breaker struct {
 	mu       sync.Mutex
 	pause    time.Duration // the next one, before chance
 	failures int           // rounds in a row that failed at the API
+	waits    bool          // the last round failed
 	next     time.Duration // boot time of the next try
 }
 
@@ -44,6 +45,7 @@ func newBreaker(retry provider.Backoff) *breaker { return &breaker{retry: retry,
 func (b *breaker) failed(now time.Duration, err error) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.waits = true
 	wait := b.pause
 	b.pause = min(2*b.pause, b.retry.Max)
 	if provider.ClassOf(err) == provider.Permanent {
@@ -63,7 +65,14 @@ func (b *breaker) failed(now time.Duration, err error) time.Duration {
 func (b *breaker) answered() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.pause, b.failures = b.retry.Base, 0
+	b.pause, b.failures, b.waits = b.retry.Base, 0, false
+}
+
+// failing reports whether the last round failed.
+func (b *breaker) failing() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.waits
 }
 
 // tripped tells of an API that is out of order: how many rounds in a row it let

@@ -181,6 +181,7 @@ func nonce() string {
 
 // release replaces a stamp of this process by one that is nobody's.
 func (w *worker) release(ctx context.Context) error {
+	w.heed()
 	fencer, ok := w.zone.Adapter.(provider.Fencer)
 	if !ok || len(w.mine) == 0 {
 		return nil

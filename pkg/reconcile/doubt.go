@@ -56,6 +56,18 @@ func (d *doubts) begin(now time.Duration, quiet bool) {
 	}
 }
 
+// retime goes by other bounds from now on. What was beyond doubt by those before may
+// not be by these, so that everything is in doubt once more.
+func (d *doubts) retime(now time.Duration, p provider.Promises) {
+	d.mu.Lock()
+	same := d.quiet == p.Quiet() && d.lag == p.Lag
+	d.quiet, d.lag = p.Quiet(), p.Lag
+	d.mu.Unlock()
+	if !same {
+		d.begin(now, false)
+	}
+}
+
 // clear ends every doubt about open calls: in a zone that compares and swaps
 // the stamp is ours, and the next call makes the provider refuse every older
 // one.

@@ -162,7 +162,7 @@ func (r *Reconciler) Lead(notes Notes, quiet bool) {
 func (r *Reconciler) Quiet() time.Duration {
 	quiet := time.Duration(0)
 	for _, w := range r.workers {
-		quiet = max(quiet, w.zone.Adapter.Promises().Quiet())
+		quiet = max(quiet, w.adapter().Promises().Quiet())
 	}
 	return quiet
 }
@@ -173,7 +173,7 @@ func (r *Reconciler) Quiet() time.Duration {
 func (r *Reconciler) Doubt() time.Duration {
 	doubt := time.Duration(0)
 	for _, w := range r.workers {
-		if p := w.zone.Adapter.Promises(); !p.Fenced {
+		if p := w.adapter().Promises(); !p.Fenced {
 			doubt = max(doubt, p.Quiet())
 		}
 	}
@@ -184,7 +184,7 @@ func (r *Reconciler) Doubt() time.Duration {
 func (r *Reconciler) Adapters() []provider.Adapter {
 	var list []provider.Adapter
 	for _, w := range r.workers {
-		list = append(list, w.zone.Adapter)
+		list = append(list, w.adapter())
 	}
 	return list
 }
@@ -280,7 +280,7 @@ func (r *Reconciler) Promises(zone record.Name) (provider.Promises, bool) {
 	if !found {
 		return provider.Promises{}, false
 	}
-	return w.zone.Adapter.Promises(), true
+	return w.adapter().Promises(), true
 }
 
 // OpenCalls counts the calls of a zone whose outcome is not known yet and
@@ -288,7 +288,7 @@ func (r *Reconciler) Promises(zone record.Name) (provider.Promises, bool) {
 // since there the next call makes it refuse them.
 func (r *Reconciler) OpenCalls(zone record.Name) int {
 	w, found := r.workers[zone]
-	if !found || w.zone.Adapter.Promises().Fenced {
+	if !found || w.adapter().Promises().Fenced {
 		return 0
 	}
 	return w.doubt.open(r.options.Clock.Boot())

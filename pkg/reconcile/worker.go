@@ -16,8 +16,9 @@ import (
 	"sidestep/pkg/record"
 )
 
-// worker writes one zone. Everything but the slot, the notes and the doubts
-// belongs to the goroutine that calls run.
+// worker writes one zone. Everything but what mu guards and the doubts belongs to
+// the goroutine that calls run, which alone changes the adapter of the zone, under
+// mu.
 type worker struct {
 	options    *Options
 	zone       Zone
@@ -39,6 +40,9 @@ type worker struct {
 	slot     *job          // what waits
 	wake     chan struct{} // holds one token while slot is filled
 	sets     int           // record sets in the last list
+	id       string        // the zone's own at the provider, where lists tell it
+	next     *Zone         // what takes the place of zone between two rounds; nil for nothing
+	urgent   bool          // what failed is to be tried now
 	ended    bool          // nobody will take the slot any more
 	panicked bool          // the adapter did, and its stack was logged
 }
@@ -160,6 +164,10 @@ func (w *worker) run(ctx context.Context) {
 			continue
 		case <-w.wake:
 		}
+		if w.heed() && failed != nil {
+			w.putBack(*failed)
+			failed, retry = nil, nil
+		}
 		j := w.take()
 		if j == nil {
 			continue
@@ -242,7 +250,8 @@ const listAttempts = 3
 // within the provider's deadline for a call: an error that takes long to come is
 // not waited for three times. An API that is out of order is asked once.
 func (w *worker) list(ctx context.Context) (*provider.Snapshot, error) {
-	ctx, cancel := context.WithTimeout(ctx, w.zone.Adapter.Promises().Call)
+	adapter := w.adapter()
+	ctx, cancel := context.WithTimeout(ctx, adapter.Promises().Call)
 	defer cancel()
 	var snapshot *provider.Snapshot
 	backoff := w.options.Retry
@@ -252,7 +261,7 @@ func (w *worker) list(ctx context.Context) (*provider.Snapshot, error) {
 	}
 	err := backoff.Retry(ctx, func(ctx context.Context) error {
 		return w.safely(provider.Retryable, "list", func() (err error) {
-			snapshot, err = w.zone.Adapter.List(ctx)
+			snapshot, err = adapter.List(ctx)
 			return err
 		})
 	})
@@ -261,6 +270,9 @@ func (w *worker) list(ctx context.Context) (*provider.Snapshot, error) {
 	}
 	for _, line := range snapshot.Skipped {
 		w.log.Debug("record skipped", "record", line)
+	}
+	if err := w.sameZone(snapshot); err != nil {
+		return nil, err
 	}
 	if err := w.notEmptied(snapshot); err != nil {
 		return nil, err

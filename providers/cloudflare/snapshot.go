@@ -37,7 +37,7 @@ type builder struct {
 func newBuilder(zone record.Name, zoneID string) *builder {
 	return &builder{
 		zone: zone, view: &view{zoneID: zoneID, names: map[record.Name][]*entry{}},
-		snap: &provider.Snapshot{Zone: zone},
+		snap: &provider.Snapshot{Zone: zone, ID: zoneID},
 	}
 }
 

@@ -53,6 +53,7 @@ func (a *Adapter) attempt(ctx context.Context) (*builder, error) {
 	if err != nil {
 		return nil, err
 	}
+	b.snap.ID = bareID(aws.ToString(zone.Id))
 	if b.paged || int64(b.sets) < count {
 		now, err := a.stampSets(ctx)
 		if err != nil {
