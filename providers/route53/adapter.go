@@ -22,6 +22,7 @@ var (
 	_ provider.Inspector   = (*Adapter)(nil)
 	_ provider.Releaser    = (*Adapter)(nil)
 	_ provider.StampReader = (*Adapter)(nil)
+	_ provider.Renewer     = (*Adapter)(nil)
 	_ provider.Constructor = New
 )
 

@@ -39,11 +39,11 @@ func TestReaderAgreesWithTheSDK(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		api, err := a.client()
+		way, err := a.reach()
 		if err != nil {
 			t.Fatal(err)
 		}
-		theirs, err := api.ListResourceRecordSets(t.Context(), input)
+		theirs, err := way.api.ListResourceRecordSets(t.Context(), input)
 		if err != nil {
 			t.Fatal(err)
 		}

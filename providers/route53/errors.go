@@ -66,6 +66,15 @@ var meanings = map[string]meaning{
 	"InvalidInput":                {provider.Permanent, 0, ""},
 }
 
+// codeNone is that no credential could be had.
+const codeNone = "no credentials"
+
+// refusedKey are the codes that speak of the credential and not of what was asked.
+var refusedKey = []string{
+	codeNone, "AccessDenied", "AccessDeniedException", "NotAuthorizedException", "InvalidClientTokenId", "UnrecognizedClientException", "InvalidAccessKeyId",
+	"MissingAuthenticationToken", "ExpiredToken", "ExpiredTokenException", "SignatureDoesNotMatch", "InvalidSignatureException",
+}
+
 // skewCodes are what a signature of a wrong time is refused with.
 var skewCodes = []string{"SignatureDoesNotMatch", "InvalidSignatureException", "RequestTimeTooSkewed", "RequestExpired", "AuthFailure"}
 
@@ -160,7 +169,7 @@ func (x *exchange) skew(code, message string) error {
 // unsigned is a request that was never handed to the network: the credential
 // could not be had, or the time was up before.
 func (a *Adapter) unsigned(ctx context.Context, r request, err error) error {
-	e := &provider.Error{Class: provider.Permanent, Op: r.op, Code: "no credentials", Err: cause(err), Hint: "give access_key_id and secret_access_key, a profile, or what the AWS SDK looks for on this host; then: sidestep validate --online"}
+	e := &provider.Error{Class: provider.Permanent, Op: r.op, Code: codeNone, Err: cause(err), Hint: "give access_key_id and secret_access_key, a profile, or what the AWS SDK looks for on this host; then: sidestep validate --online"}
 	if ctx.Err() != nil {
 		return httpapi.Broken(r.op, r.write, new(httpapi.Sent), ctx.Err())
 	}

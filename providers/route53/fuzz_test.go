@@ -40,7 +40,11 @@ func offline(t testing.TB, c *canned) *Adapter {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a.http = &http.Client{Transport: c}
+	way, err := a.reach()
+	if err != nil {
+		t.Fatal(err)
+	}
+	way.http = &http.Client{Transport: c}
 	return a
 }
 

@@ -68,7 +68,7 @@ func (x *exchange) Do(r *http.Request) (*http.Response, error) {
 
 // call makes one request, at most once, and classes what becomes of it.
 func (a *Adapter) call(ctx context.Context, r request, do func(*sdk.Client, func(*sdk.Options)) error) error {
-	api, err := a.client()
+	way, err := a.reach()
 	if err != nil {
 		return err
 	}
@@ -79,8 +79,8 @@ func (a *Adapter) call(ctx context.Context, r request, do func(*sdk.Client, func
 	if err := wait(ctx); err != nil {
 		return err
 	}
-	x := &exchange{http: a.http, gate: r.gate}
-	err = do(api, func(o *sdk.Options) {
+	x := &exchange{http: way.http, gate: r.gate}
+	err = do(way.api, func(o *sdk.Options) {
 		o.HTTPClient = x
 		o.Retryer = aws.NopRetryer{}
 		if r.page {
@@ -91,7 +91,9 @@ func (a *Adapter) call(ctx context.Context, r request, do func(*sdk.Client, func
 	case x.stopped != nil:
 		return x.stopped
 	case err != nil:
-		return a.classify(ctx, r, x, err)
+		err = a.classify(ctx, r, x, err)
+		a.lookAgain(way, err)
+		return err
 	}
 	return x.answered(r)
 }

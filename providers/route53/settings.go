@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -55,7 +56,6 @@ type Adapter struct {
 	given    string // the config's hosted zone id
 	settings provider.Settings
 	endpoint *string // nil is the vendor's
-	http     *http.Client
 	agent    string
 	late     time.Duration
 	lag      time.Duration
@@ -65,10 +65,17 @@ type Adapter struct {
 	unfenced atomic.Bool // Prove found a server that does not compare
 
 	mu     sync.Mutex
-	api    *sdk.Client // nil until the shared files could be read
-	id     string      // the hosted zone's, once it is known
-	change string      // the last accepted change
-	done   accepted    // what it did
+	way    *way     // nil until the shared files could be read, and once a key was refused
+	id     string   // the hosted zone's, once it is known
+	change string   // the last accepted change
+	done   accepted // what it did
+}
+
+// way is how the API is reached: with which credential, over which connections. It
+// is never changed; another one takes its place.
+type way struct {
+	api  *sdk.Client
+	http *http.Client
 }
 
 // accepted is the last write of a record set that was accepted.
@@ -83,7 +90,8 @@ type accepted struct {
 // program does: the environment, the shared files, the web identity, the
 // container, the instance. It opens no connection. Shared files that cannot be
 // used are not its error but that of Check and of each call, which reads them
-// again: they are not the config's, and may be mended while a daemon runs.
+// again: they are not the config's, and may be mended while a daemon runs. They are
+// also read again after a key was refused, and by Renew.
 func New(s provider.Settings) (provider.Adapter, error) {
 	a, err := build(s)
 	if err != nil {
@@ -106,7 +114,7 @@ func build(s provider.Settings) (*Adapter, error) {
 		return nil, provider.Failf(provider.Permanent, op, "", "%w", err)
 	}
 	a := &Adapter{
-		zone: s.Zone, given: given, id: given, settings: s, endpoint: endpoint, http: httpapi.HTTPClient(), agent: s.Client,
+		zone: s.Zone, given: given, id: given, settings: s, endpoint: endpoint, agent: s.Client,
 		late: late, lag: s.Lag, poll: pollEvery, limiter: s.Limiter, log: s.Logger,
 	}
 	if s.Late > 0 {
@@ -123,27 +131,76 @@ func build(s provider.Settings) (*Adapter, error) {
 
 // Check says what keeps the credential from being looked for.
 func (a *Adapter) Check() error {
-	_, err := a.client()
+	_, err := a.reach()
 	return err
 }
 
-// client is the SDK's, made when the shared files can be read for the first
-// time.
-func (a *Adapter) client() (*sdk.Client, error) {
+// reach gives the way in use, made anew where there is none.
+func (a *Adapter) reach() (*way, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.api != nil {
-		return a.api, nil
+	if a.way == nil {
+		found, err := a.find()
+		if err != nil {
+			return nil, err
+		}
+		a.way = found
 	}
-	conf, err := load(a.settings, a.http)
+	return a.way, nil
+}
+
+// find looks for the credential.
+func (a *Adapter) find() (*way, error) {
+	client := httpapi.HTTPClient()
+	conf, err := load(a.settings, client)
 	if err != nil {
 		return nil, unloadable(fmt.Sprintf("look for the credential of zone %s", a.zone), a.settings, err)
 	}
-	a.api = sdk.NewFromConfig(conf, func(o *sdk.Options) {
+	return &way{http: client, api: sdk.NewFromConfig(conf, func(o *sdk.Options) {
 		o.BaseEndpoint = cmpEndpoint(a.endpoint, o.BaseEndpoint)
 		o.RetryMaxAttempts = 1
-	})
-	return a.api, nil
+	})}, nil
+}
+
+// Renew reads the shared files and the environment again, where the credential may
+// be from there.
+func (a *Adapter) Renew() error {
+	if !a.outside() {
+		return nil
+	}
+	found, err := a.find()
+	if err != nil {
+		return err
+	}
+	a.replace(found)
+	return nil
+}
+
+// outside reports whether the credential is looked for outside the config.
+func (a *Adapter) outside() bool { return a.settings.Secrets["access_key_id"].Empty() }
+
+func (a *Adapter) replace(next *way) {
+	a.mu.Lock()
+	before := a.way
+	a.way = next
+	a.mu.Unlock()
+	if before != nil {
+		before.http.CloseIdleConnections()
+	}
+}
+
+// lookAgain lets the next call look for the credential again, after this one was
+// refused: it may have been replaced in the shared files.
+func (a *Adapter) lookAgain(used *way, err error) {
+	var e *provider.Error
+	if a.outside() && errors.As(err, &e) && slices.Contains(refusedKey, e.Code) {
+		a.mu.Lock()
+		if a.way == used {
+			a.way = nil
+		}
+		a.mu.Unlock()
+		used.http.CloseIdleConnections()
+	}
 }
 
 func cmpEndpoint(given, otherwise *string) *string {

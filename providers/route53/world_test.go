@@ -37,7 +37,7 @@ func connect(t providertest.TB, s provider.Settings) *Adapter {
 		t.Fatalf("%v", err)
 	}
 	a.poll = time.Millisecond
-	t.Cleanup(a.http.CloseIdleConnections)
+	t.Cleanup(func() { a.replace(nil) })
 	return a
 }
 
