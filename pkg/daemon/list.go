@@ -34,9 +34,9 @@ func List(ctx context.Context, options Options, zone record.Name) (*provider.Sna
 	return nil, fmt.Errorf("list zone %s: no such zone", zone)
 }
 
-// listWithin lists a zone within the adapter's deadline for a call.
+// listWithin lists a zone within the adapter's deadline for that.
 func listWithin(ctx context.Context, adapter provider.Adapter) (*provider.Snapshot, error) {
-	ctx, cancel := context.WithTimeout(ctx, adapter.Promises().Call)
+	ctx, cancel := context.WithTimeout(ctx, adapter.Promises().Listing())
 	defer cancel()
 	return adapter.List(ctx)
 }

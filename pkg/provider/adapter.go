@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -177,10 +178,14 @@ type Promises struct {
 	Late    time.Duration // how long after we gave a call up it may still take effect
 	Lag     time.Duration // how long a list may show the past
 	Call    time.Duration // the deadline of one call, everything in it
+	List    time.Duration // the deadline of one list, where a zone may take longer than a call; 0 is that of a call
 	MinTTL  time.Duration // smallest TTL that is kept as given
 	MaxTTL  time.Duration // largest one; 0 is that of the DNS (RFC 2181 section 8)
 	Publish time.Duration // how long an accepted write takes to the name servers, as the vendor says; 0 unknown
 }
+
+// Listing is the deadline of one list.
+func (p Promises) Listing() time.Duration { return cmp.Or(p.List, p.Call) }
 
 // Quiet is how long after the last call that could be open nothing of it can
 // appear any more: lateness and lag together.

@@ -46,9 +46,9 @@ var traits = map[string]Traits{
 	// "API limits": 1200 requests in five minutes of one user, all tokens and the
 	// dashboard together; one more, and all are refused for the next five minutes.
 	"cloudflare": {Rate: Rate{PerSecond: 3, Burst: 60, Reserve: 20}},
-	// "Quotas": 5 requests a second of one account; by the throttling guide of
-	// 2026 it is 10, with a bucket of 50.
-	"route53": {Weights: true, Variants: true, Rate: Rate{PerSecond: 5, Burst: 10, Reserve: 5}}, // set identifiers
+	// "Throttling for Amazon Route 53 API requests", of 2026: 10 requests a second
+	// of one account, with a bucket of 50.
+	"route53": {Weights: true, Variants: true, Rate: Rate{PerSecond: 8, Burst: 40, Reserve: 10}}, // set identifiers
 	// "ModifyRecordStatus": 20 requests a second; of the calls used none has less.
 	"tencentcloud": {Weights: true, Variants: true, Rate: Rate{PerSecond: 10, Burst: 10, Reserve: 5}}, // lines
 

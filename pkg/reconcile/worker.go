@@ -247,21 +247,25 @@ func (w *worker) look(ctx context.Context) Report {
 const listAttempts = 3
 
 // list reads the zone, again while the error is one that may pass, all of it
-// within the provider's deadline for a call: an error that takes long to come is
-// not waited for three times. An API that is out of order is asked once.
+// within the provider's deadline for a list, and beginning within that for a
+// call: an error that takes long to come is not waited for three times. An API
+// that is out of order is asked once.
 func (w *worker) list(ctx context.Context) (*provider.Snapshot, error) {
 	adapter := w.adapter()
-	ctx, cancel := context.WithTimeout(ctx, adapter.Promises().Call)
+	promises := adapter.Promises()
+	within, cancel := context.WithTimeout(ctx, promises.Listing())
 	defer cancel()
+	begin, end := context.WithTimeout(ctx, promises.Call)
+	defer end()
 	var snapshot *provider.Snapshot
 	backoff := w.options.Retry
 	backoff.Attempts = listAttempts
 	if failures, _ := w.breaker.tripped(); failures > 0 {
 		backoff.Attempts = 1
 	}
-	err := backoff.Retry(ctx, func(ctx context.Context) error {
+	err := backoff.Retry(begin, func(context.Context) error {
 		return w.safely(provider.Retryable, "list", func() (err error) {
-			snapshot, err = adapter.List(ctx)
+			snapshot, err = adapter.List(within)
 			return err
 		})
 	})

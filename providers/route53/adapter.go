@@ -34,7 +34,7 @@ func (a *Adapter) Promises() provider.Promises {
 	return provider.Promises{
 		Pause: provider.PauseParked, Atomic: true, Together: true, Fenced: !a.unfenced.Load(), Whole: true,
 		Single: true, Weights: true, Variants: true,
-		Late: a.late, Lag: a.lag, Call: callDeadline, Publish: publish,
+		Late: a.late, Lag: a.lag, Call: callDeadline, List: listDeadline, Publish: publish,
 	}
 }
 
@@ -112,7 +112,7 @@ func (a *Adapter) Confirm(ctx context.Context) error {
 	op := fmt.Sprintf("confirm change %s of zone %s", bareID(id), a.zone)
 	for {
 		var out *sdk.GetChangeOutput
-		err := a.call(ctx, request{op: op}, func(api *sdk.Client, o func(*sdk.Options)) (err error) {
+		err := a.call(ctx, request{op: op}, func(ctx context.Context, api *sdk.Client, o func(*sdk.Options)) (err error) {
 			out, err = api.GetChange(ctx, &sdk.GetChangeInput{Id: &id}, o)
 			return err
 		})

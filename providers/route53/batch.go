@@ -106,7 +106,7 @@ func (a *Adapter) send(ctx context.Context, op string, b *batch, gate provider.G
 	}
 	input := &sdk.ChangeResourceRecordSetsInput{HostedZoneId: &id, ChangeBatch: &types.ChangeBatch{Changes: b.changes, Comment: aws.String(a.agent)}}
 	var out *sdk.ChangeResourceRecordSetsOutput
-	err = a.call(ctx, request{op: op, write: true, gate: gate}, func(api *sdk.Client, o func(*sdk.Options)) (err error) {
+	err = a.call(ctx, request{op: op, write: true, gate: gate}, func(ctx context.Context, api *sdk.Client, o func(*sdk.Options)) (err error) {
 		out, err = api.ChangeResourceRecordSets(ctx, input, o)
 		return err
 	})

@@ -1,9 +1,14 @@
 package route53
 
 import (
+	"context"
+	"errors"
 	"net/http"
 	"slices"
 	"testing"
+	"time"
+
+	sdk "github.com/aws/aws-sdk-go-v2/service/route53"
 
 	"sidestep/pkg/provider"
 	"sidestep/pkg/provider/providertest"
@@ -64,6 +69,24 @@ func TestReleaseComparesWhatItRestsOn(t *testing.T) {
 	fails(t, err, provider.Conflict, "values provided do not match")
 	if got, found := list(t, a).Set(www).Find(one); !found || !got.Paused {
 		t.Errorf("the copy is lost: %q", f.Attributes())
+	}
+}
+
+// TestNoRequestHasTheTimeOfAWholeList: a list of many pages may take longer than
+// a call, one request of it may not.
+func TestNoRequestHasTheTimeOfAWholeList(t *testing.T) {
+	a, _, _ := start(t, route53test.Options{})
+	if p := a.Promises(); p.Listing() < 3*p.Call {
+		t.Errorf("a list has %v, a call %v", p.Listing(), p.Call)
+	}
+	err := a.call(t.Context(), request{op: "look"}, func(ctx context.Context, _ *sdk.Client, _ func(*sdk.Options)) error {
+		if end, found := ctx.Deadline(); !found || time.Until(end) > callDeadline {
+			t.Errorf("until %v, %v", end, found)
+		}
+		return errors.New("not sent")
+	})
+	if err == nil {
+		t.Error("expected the error of the request")
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	sdk "github.com/aws/aws-sdk-go-v2/service/route53"
@@ -19,6 +20,9 @@ import (
 const pageSize = 300
 
 func (a *Adapter) listOp() string { return fmt.Sprintf("list zone %s", a.zone) }
+
+// tellEvery is how often a list that takes long says in the log how far it is.
+const tellEvery = 5 * time.Second
 
 // listTries is how often a list is begun again because the zone was written
 // while it was read.
@@ -49,7 +53,7 @@ func (a *Adapter) attempt(ctx context.Context) (*builder, error) {
 		return nil, err
 	}
 	count := aws.ToInt64(zone.ResourceRecordSetCount)
-	b, err := a.read(ctx, count > pageSize)
+	b, err := a.read(ctx, count, count > pageSize)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +72,7 @@ func (a *Adapter) attempt(ctx context.Context) (*builder, error) {
 
 // read lists every set. It starts again where the zone turns out not to fit one
 // page and the stamp was not read before.
-func (a *Adapter) read(ctx context.Context, stampFirst bool) (*builder, error) {
+func (a *Adapter) read(ctx context.Context, count int64, stampFirst bool) (*builder, error) {
 	b := newBuilder(a.zone)
 	var stamps []rrset
 	if stampFirst {
@@ -77,11 +81,15 @@ func (a *Adapter) read(ctx context.Context, stampFirst bool) (*builder, error) {
 			return nil, err
 		}
 	}
-	restart := false
+	restart, told := false, time.Now()
 	err := a.pages(ctx, a.listOp(), func(sets []rrset, last bool) bool {
 		restart = !last && !stampFirst
 		for _, s := range sets {
 			b.add(s)
+		}
+		if now := time.Now(); !last && now.Sub(told) >= tellEvery {
+			told = now
+			a.log.Debug("still listing", "zone", string(a.zone), "sets", b.sets, "of", count)
 		}
 		return !restart
 	})
@@ -89,7 +97,7 @@ func (a *Adapter) read(ctx context.Context, stampFirst bool) (*builder, error) {
 	case err != nil:
 		return nil, err
 	case restart:
-		return a.read(ctx, true)
+		return a.read(ctx, count, true)
 	case stampFirst:
 		b.view.stamps, b.paged = stamps, true
 	}
@@ -131,7 +139,7 @@ func begins(in *sdk.ListResourceRecordSetsInput) string {
 
 func (a *Adapter) page(ctx context.Context, op string, input *sdk.ListResourceRecordSetsInput) (*sdk.ListResourceRecordSetsOutput, error) {
 	var out *sdk.ListResourceRecordSetsOutput
-	err := a.call(ctx, request{op: op, page: true}, func(api *sdk.Client, o func(*sdk.Options)) (err error) {
+	err := a.call(ctx, request{op: op, page: true}, func(ctx context.Context, api *sdk.Client, o func(*sdk.Options)) (err error) {
 		out, err = api.ListResourceRecordSets(ctx, input, o)
 		return err
 	})
@@ -216,7 +224,7 @@ func (a *Adapter) getZone(ctx context.Context) (*sdk.GetHostedZoneOutput, error)
 	}
 	op := fmt.Sprintf("read hosted zone %s of %s", id, a.zone)
 	var out *sdk.GetHostedZoneOutput
-	err = a.call(ctx, request{op: op}, func(api *sdk.Client, o func(*sdk.Options)) (err error) {
+	err = a.call(ctx, request{op: op}, func(ctx context.Context, api *sdk.Client, o func(*sdk.Options)) (err error) {
 		out, err = api.GetHostedZone(ctx, &sdk.GetHostedZoneInput{Id: &id}, o)
 		return err
 	})
@@ -302,7 +310,7 @@ func (a *Adapter) zonesNamed(ctx context.Context, op string) ([]types.HostedZone
 	input := &sdk.ListHostedZonesByNameInput{DNSName: aws.String(string(a.zone))}
 	for {
 		var out *sdk.ListHostedZonesByNameOutput
-		err := a.call(ctx, request{op: op}, func(api *sdk.Client, o func(*sdk.Options)) (err error) {
+		err := a.call(ctx, request{op: op}, func(ctx context.Context, api *sdk.Client, o func(*sdk.Options)) (err error) {
 			out, err = api.ListHostedZonesByName(ctx, input, o)
 			return err
 		})

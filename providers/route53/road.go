@@ -66,8 +66,10 @@ func (x *exchange) Do(r *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// call makes one request, at most once, and classes what becomes of it.
-func (a *Adapter) call(ctx context.Context, r request, do func(*sdk.Client, func(*sdk.Options)) error) error {
+// call makes one request, at most once, and classes what becomes of it. Once it
+// is its turn it has the time of one call: a list has longer for all of its
+// requests, and must not hang at one of them.
+func (a *Adapter) call(ctx context.Context, r request, do func(context.Context, *sdk.Client, func(*sdk.Options)) error) error {
 	way, err := a.reach()
 	if err != nil {
 		return err
@@ -79,8 +81,10 @@ func (a *Adapter) call(ctx context.Context, r request, do func(*sdk.Client, func
 	if err := wait(ctx); err != nil {
 		return err
 	}
+	ctx, cancel := context.WithTimeout(ctx, callDeadline)
+	defer cancel()
 	x := &exchange{http: way.http, gate: r.gate}
-	err = do(way.api, func(o *sdk.Options) {
+	err = do(ctx, way.api, func(o *sdk.Options) {
 		o.HTTPClient = x
 		o.Retryer = aws.NopRetryer{}
 		if r.page {

@@ -34,9 +34,12 @@ const (
 	// refused, five minutes; safety rests on the stamp and on neither.
 	late = time.Minute
 
-	// callDeadline bounds one write, and one list with all of its pages: at five
-	// pages a second, a zone of 40,000 sets.
+	// callDeadline bounds one write, and one request of a list.
 	callDeadline = 30 * time.Second
+
+	// listDeadline bounds one list with all of its pages: at eight pages of 300 a
+	// second, a zone of 700,000 sets.
+	listDeadline = 5 * time.Minute
 
 	// publish is how long a change usually takes to all name servers
 	// (API_GetChange).

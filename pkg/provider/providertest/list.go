@@ -32,6 +32,8 @@ func listCases() []Case {
 func promisesAgree(e *env) {
 	p := e.promises()
 	switch {
+	case p.List != 0 && p.List < p.Call:
+		e.Errorf("Promises.List: expected the deadline of a list, at least the %v of a call, got %v", p.Call, p.List)
 	case p.Call <= 0:
 		e.Errorf("Promises.Call: expected the deadline of a call, got %v", p.Call)
 	case p.Late < 0 || p.Lag < 0:
