@@ -158,6 +158,9 @@ func (d *draft) put(c record.Change) error {
 	if err != nil {
 		return d.refuse(provider.Permanent, "%s %s: %w", c.Action, c.Value, err)
 	}
+	if err := d.fitting(c, &kept); err != nil {
+		return err
+	}
 	if err := d.insert(c, kept, copied.TTL); err != nil {
 		return err
 	}

@@ -90,6 +90,39 @@ func TestNoRequestHasTheTimeOfAWholeList(t *testing.T) {
 	}
 }
 
+// TestACopyOfAnotherPolicyChangesNoSet: somebody writes a parked copy of a
+// weighted or a latency set for a name whose set is plain.
+func TestACopyOfAnotherPolicyChangesNoSet(t *testing.T) {
+	for _, extra := range []string{"weight=100", "region=us-east-1"} {
+		a, f, h := start(t, route53test.Options{})
+		www := key("www", record.A)
+		put(h, www, one)
+		text := provider.Parked{Type: record.A, Value: two, TTL: ttl}.String() + " " + extra
+		h.Put(providertest.RR{Name: string(provider.ParkedName(www.Name)), Type: "TXT", TTL: ttl, Data: provider.QuoteText(text)})
+		n := newNode(t, a)
+		before := f.Attributes()
+		fails(t, n.write(www, resume(www, two)), provider.Permanent, "parked copy", "simple", "by hand")
+		if after := f.Attributes(); !slices.Equal(before, after) {
+			t.Errorf("%s: the zone was\n%q, is\n%q", extra, before, after)
+		}
+	}
+}
+
+// TestACopyOfAPlainSetTakesTheWeight: the set was given weights while one of its
+// values was paused.
+func TestACopyOfAPlainSetTakesTheWeight(t *testing.T) {
+	a, _, h := start(t, route53test.Options{})
+	www := key("www", record.A)
+	put(h, www, one, two)
+	n := newNode(t, a)
+	n.must(www, pause(www, two))
+	n.must(www, record.Change{Action: record.SetWeight, Key: www, Value: one, Weight: 5})
+	n.must(www, resume(www, two))
+	if got, _ := list(t, a).Set(www).Find(two); !got.Live || got.Weight != 1 {
+		t.Errorf("got %+v", got)
+	}
+}
+
 // TestRefusalWithoutAnExplanation: a batch is refused, and the list that would
 // say why fails as well. A claim is lost, a write has to list.
 func TestRefusalWithoutAnExplanation(t *testing.T) {

@@ -39,6 +39,33 @@ func (d *draft) setWeight(c record.Change) error {
 	return nil
 }
 
+// fitting refuses a parked copy with another routing policy than the sets of the
+// name and type have: whoever wrote it, a resume must not make another kind of
+// set of them. A copy of a plain set has none, and takes theirs.
+func (d *draft) fitting(c record.Change, kept *rrset) error {
+	said, has := policy(kept), d.policy()
+	if said == "simple" || has == "" || said == has {
+		return nil
+	}
+	e := d.refuse(provider.Permanent, "%s %s: its parked copy is of a %s set, and the name has a %s one now", c.Action, c.Value, said, has)
+	e.Hint = "delete that text at " + string(provider.ParkedName(d.key.Name)) + " by hand, and the value comes back as the others are; or make the set a " + said + " one again"
+	return e
+}
+
+// policy is that of the set, else of another of its name and type; empty where
+// there is none.
+func (d *draft) policy() string {
+	if len(d.cells) > 0 {
+		return policy(&d.cells[0].shape)
+	}
+	for i := range d.place.sets {
+		if s := &d.place.sets[i]; record.Type(s.Type) == d.key.Type && fixed(s) == "" {
+			return policy(s)
+		}
+	}
+	return ""
+}
+
 // witness is what a weight of 0 rests on: another weighted set of the name and
 // type that keeps answering. Where all weights are 0, all are answered with
 // (API_ResourceRecordSet, Weight). The draft's own cells are compared anyway; a
