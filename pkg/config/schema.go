@@ -97,7 +97,7 @@ var reconcileKeys = []field{
 	{name: "every", kind: duration(time.Second), def: "5m", doc: "the zone is compared again though nothing changed"},
 	{name: "retry", kind: object(
 		field{name: "base", kind: duration(100 * time.Millisecond), def: "1s", doc: "first pause after an error that may pass"},
-		field{name: "max", kind: duration(100 * time.Millisecond), def: "30s", doc: "longest such pause"},
+		field{name: "max", kind: duration(100 * time.Millisecond), def: "30s", doc: "longest such pause; where only a person can help, as with a key that was revoked, it is 30s to 1m at least"},
 	), doc: "pauses between attempts; each is twice the last"},
 }
 

@@ -39,19 +39,29 @@ type breaker struct {
 
 func newBreaker(retry provider.Backoff) *breaker { return &breaker{retry: retry, pause: retry.Base} }
 
-// failed takes the error of a round that ended now, and is how long to wait before
-// the next: at once the longest pause where only a person can help, and never
-// shorter than the provider asked for.
-func (b *breaker) failed(now time.Duration, err error) time.Duration {
+// slowly is the longest that a zone waits to be tried again where only a person can
+// help, such as with a key that was revoked, unless the config has a longer pause.
+// Chance shortens it by half at most: that is two calls a minute. A round whose list
+// went through has made both, and waits all of it.
+const slowly = time.Minute
+
+// failed takes the error of a round that ended now, listed when it came further than
+// its list, and is how long to wait before the next: never shorter than the provider
+// asked for.
+func (b *breaker) failed(now time.Duration, err error, listed bool) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.waits = true
 	wait := b.pause
 	b.pause = min(2*b.pause, b.retry.Max)
-	if provider.ClassOf(err) == provider.Permanent {
-		wait = b.retry.Max
+	switch permanent := provider.ClassOf(err) == provider.Permanent; {
+	case permanent && listed:
+		wait = max(slowly, b.retry.Jitter(b.retry.Max))
+	case permanent:
+		wait = b.retry.Jitter(max(slowly, b.retry.Max))
+	default:
+		wait = b.retry.Jitter(wait)
 	}
-	wait = b.retry.Jitter(wait)
 	if e, ok := errors.AsType[*provider.Error](err); ok {
 		wait = max(wait, e.After)
 	}

@@ -71,11 +71,15 @@ func TestBrokenAPIIsAskedOnceAPause(t *testing.T) {
 						t.Fatalf("%s: two calls within %s", kind, gap)
 					}
 				}
-				if n := len(during); n < 90 || n > 245 {
+				most := patient.Max
+				if kind == memory.Refused {
+					most = slowly
+				}
+				if n := len(during); n < 60 || n > 245 {
 					t.Errorf("%s: %d calls in an hour", kind, n)
 				}
 				failures, next := w.only().write.Trouble(zoneName)
-				if left := next - w.clock.Boot(); failures < len(during) || left < -10*time.Second || left > patient.Max {
+				if left := next - w.clock.Boot(); failures < len(during) || left < -10*time.Second || left > most {
 					t.Errorf("%s: failed %d times, next in %s", kind, failures, left)
 				}
 				mend()
@@ -83,7 +87,6 @@ func TestBrokenAPIIsAskedOnceAPause(t *testing.T) {
 				for w.zone.Live(www)[0] != values[1] {
 					time.Sleep(time.Second)
 				}
-				most := patient.Max
 				if kind == memory.Hang {
 					most += 10 * time.Second // a call that began before has its deadline to come to
 				}
@@ -97,6 +100,54 @@ func TestBrokenAPIIsAskedOnceAPause(t *testing.T) {
 				w.check(t)
 			})
 		}
+	}
+}
+
+// TestCase74RevokedKeyIsTriedTwiceAMinute: the key is revoked, or may only read any
+// more, and a failover waits for it for an hour. In no minute are there more than two
+// calls, whatever pauses the config has, and in any two there is one.
+func TestCase74RevokedKeyIsTriedTwiceAMinute(t *testing.T) {
+	for name, refused := range map[string]func(memory.Op) bool{
+		"revoked":    func(memory.Op) bool { return true },
+		"may read":   func(op memory.Op) bool { return op != memory.OpList },
+		"short ones": func(memory.Op) bool { return true },
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				w := newWorld(t, memory.Options{Class: memory.Exact}, values[0], values[1])
+				w.retry = patient
+				if name == "short ones" {
+					w.retry.Max = 2 * time.Second
+				}
+				w.start(w.only())
+				w.runs(t)
+				var mu sync.Mutex
+				var at []time.Duration
+				w.zone.Faults(func(op memory.Op, _ int) memory.Fault {
+					mu.Lock()
+					defer mu.Unlock()
+					if at = append(at, w.clock.Boot()); refused(op) {
+						return memory.Fault{Kind: memory.Refused}
+					}
+					return memory.Fault{}
+				})
+				w.only().write.Submit(w.want(values[1]))
+				time.Sleep(time.Hour)
+				mu.Lock()
+				defer mu.Unlock()
+				for i := range at[2:] {
+					if at[i+2]-at[i] < time.Minute {
+						t.Fatalf("three calls within %s", at[i+2]-at[i])
+					}
+				}
+				if len(at) < 60 {
+					t.Errorf("%d calls in an hour", len(at))
+				}
+				w.zone.Faults(nil)
+				time.Sleep(slowly + time.Second)
+				w.mustLive(t, values[1])
+			})
+		})
 	}
 }
 
@@ -129,12 +180,12 @@ func TestWhatTripsABreaker(t *testing.T) {
 	}{
 		"out of order":          {fail(provider.Retryable), true, time.Second / 2},
 		"unclear":               {fail(provider.Ambiguous), true, time.Second / 2},
-		"the key is refused":    {fail(provider.Permanent), true, 15 * time.Second},
+		"the key is refused":    {fail(provider.Permanent), true, 30 * time.Second},
 		"told to wait":          {&provider.Error{Class: provider.Retryable, After: 5 * time.Minute}, true, 5 * time.Minute},
 		"wrapped":               {fmt.Errorf("claim: %w", fail(provider.Retryable)), true, time.Second / 2},
 		"another writer":        {fail(provider.FencedOut), false, time.Second / 2},
 		"a stale view":          {fail(provider.Conflict), false, time.Second / 2},
-		"a record set":          {&setsError{[]error{fail(provider.Permanent)}}, false, 15 * time.Second},
+		"a record set":          {&setsError{[]error{fail(provider.Permanent)}}, false, 30 * time.Second},
 		"no lease":              {&closedError{errors.New("lost")}, false, time.Second / 2},
 		"two writers":           {&TwoWritersError{}, false, time.Second / 2},
 		"an error of no class,": {errors.New("odd"), false, time.Second / 2},
@@ -145,7 +196,7 @@ func TestWhatTripsABreaker(t *testing.T) {
 			if failures, _ := b.tripped(); failures != 0 {
 				t.Errorf("%s: tripped after %d", name, i)
 			}
-			wait := b.failed(time.Hour, row.err)
+			wait := b.failed(time.Hour, row.err, false)
 			if i == 0 {
 				first = wait
 			}
@@ -154,7 +205,7 @@ func TestWhatTripsABreaker(t *testing.T) {
 		if (failures == tripAfter) != row.tripped || row.tripped && next < time.Hour+row.least {
 			t.Errorf("%s: failed %d times, next at %s", name, failures, next)
 		}
-		if first < row.least || first > max(patient.Max, row.least) {
+		if first < row.least || first > max(patient.Max, 2*row.least) {
 			t.Errorf("%s: the first pause is %s", name, first)
 		}
 		b.answered()

@@ -156,7 +156,7 @@ func (w *worker) run(ctx context.Context) {
 			return
 		case <-retry:
 			if gateClosed(why) && w.gate(w.zone.Adapter.Promises().Call)() != nil {
-				retry = time.After(w.breaker.failed(w.options.Clock.Boot(), why))
+				retry = time.After(w.breaker.failed(w.options.Clock.Boot(), why, false))
 				continue
 			}
 			w.putBack(*failed)
@@ -179,7 +179,7 @@ func (w *worker) run(ctx context.Context) {
 		case report.Err != nil:
 			again := merge(failed, job{work: j.work, orders: j.orders})
 			why = report.Err
-			failed, retry = again, time.After(w.breaker.failed(w.options.Clock.Boot(), report.Err))
+			failed, retry = again, time.After(w.breaker.failed(w.options.Clock.Boot(), report.Err, report.Seen != nil))
 		case j.work != nil || failed != nil && failed.work == nil:
 			failed, retry = nil, nil
 			w.breaker.answered()

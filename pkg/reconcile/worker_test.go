@@ -159,7 +159,7 @@ func TestLookDoesNotLoseFailedWork(t *testing.T) {
 		synctest.Wait()
 		w.only().write.Look(zoneName) // fails
 		synctest.Wait()
-		time.Sleep(10 * time.Second)
+		time.Sleep(slowly)
 		synctest.Wait()
 		w.mustLive(t, values[1])
 	})
