@@ -39,10 +39,12 @@ func (a *Adapter) Promises() provider.Promises {
 // held by somebody else. The next list knows better, and a write reads again anyway.
 func (a *Adapter) List(ctx context.Context) (*provider.Snapshot, error) {
 	var b *builder
-	h, err := a.read(ctx, fmt.Sprintf("list zone %s", a.zone), func() reader { b = newBuilder(a.zone); return b })
+	known := a.known()
+	h, err := a.read(ctx, fmt.Sprintf("list zone %s", a.zone), func() reader { b = newBuilder(a.zone, known); return b })
 	if err != nil {
 		return nil, err
 	}
+	a.learn(b)
 	return b.finish(h), nil
 }
 
@@ -162,7 +164,7 @@ func (a *Adapter) write(ctx context.Context, call provider.Call) error {
 	if err := now.unchanged(op, call.Seen); err != nil {
 		return err
 	}
-	d, err := newDraft(op, call.Key, now)
+	d, err := newDraft(op, call.Key, now, a.now())
 	if err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ func TestCommentsAreKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	wants(t, "www, paused", at(f, "www.example.com."), "comment www.example.com. A alice rack 7; ask first", "comment www.example.com. A sidestep a note by hand",
-		"comment www.example.com. A sidestep v=sidestep1 paused=192.0.2.10", "www.example.com. 60 A 192.0.2.10 disabled", "www.example.com. 60 A 192.0.2.20")
+		"comment www.example.com. A "+marked("192.0.2.10"), "www.example.com. 60 A 192.0.2.10 disabled", "www.example.com. 60 A 192.0.2.20")
 	create := provider.Call{Key: wwwA, Seen: listed(t, a), Add: []record.Change{{Action: record.Create, Key: wwwA, Value: "192.0.2.30"}}}
 	if err := a.Add(t.Context(), create); err != nil {
 		t.Fatal(err)
@@ -61,7 +61,7 @@ func TestReleaseTakesStaleMarksCopiesAndStamps(t *testing.T) {
 		t.Errorf("enabled by hand: got %+v", a)
 	}
 	wants(t, "what remains", slices.Sorted(slices.Values(a.Remains(seen))),
-		"a mark on www.example.com. A for 192.0.2.20, which is not paused",
+		"a mark on www.example.com. A for 192.0.2.20, which sidestep does not pause",
 		"1 parked copies at _sidestep-paused.www.example.com. of values that are live",
 		"the stamp at _sidestep.example.com.")
 	done, err := a.Release(t.Context(), seen, nil)
@@ -107,7 +107,7 @@ func TestOneCNAMEOfTwo(t *testing.T) {
 		want []string
 	}{
 		{"pause", func() error { return alias(t, a, record.Pause, "", "one.example.net.") },
-			[]string{hers, live + "one.example.net disabled", "comment alias.example.com. CNAME sidestep v=sidestep1 paused=one.example.net."}},
+			[]string{hers, live + "one.example.net disabled", "comment alias.example.com. CNAME " + marked("one.example.net.")}},
 		{"create", func() error { return alias(t, a, record.Create, "", "two.example.net.") }, []string{hers, live + "two.example.net"}},
 		{"swap", func() error { return alias(t, a, record.Swap, "two.example.net.", "one.example.net.") }, []string{hers, live + "one.example.net"}},
 		{"swap again", func() error { return alias(t, a, record.Swap, "one.example.net.", "two.example.net.") }, []string{hers, live + "two.example.net"}},
@@ -189,7 +189,7 @@ func TestCallsOfASwitch(t *testing.T) {
 	}
 	history := f.History()
 	wants(t, "history", slices.Sorted(slices.Values(history)), "- www.example.com. 60 A 192.0.2.10",
-		"+ www.example.com. 60 A 192.0.2.10 disabled", "+ comment www.example.com. A sidestep v=sidestep1 paused=192.0.2.10")
+		"+ www.example.com. 60 A 192.0.2.10 disabled", "+ comment www.example.com. A "+marked("192.0.2.10"))
 }
 
 // A restart of the server and of us forgets nothing.

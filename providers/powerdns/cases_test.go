@@ -24,7 +24,14 @@ const wwwZone = powerdnstest.Empty + "www 60 IN A 192.0.2.10\nwww 60 IN A 192.0.
 func start(t *testing.T, text string) (*powerdnstest.Fake, *Adapter) {
 	t.Helper()
 	f := powerdnstest.Start(t, powerdnstest.Options{Text: text})
-	return f, connect(t, f)
+	a := connect(t, f)
+	a.now = func() time.Time { return time.Date(2026, 11, 30, 13, 5, 1, 250e6, time.UTC) }
+	return f, a
+}
+
+// marked is the mark of a pause at the time that it is for the adapters of start.
+func marked(value string) string {
+	return "sidestep v=sidestep1 paused=" + value + "@2026-11-30T13:05:01.250Z"
 }
 
 func listed(t *testing.T, a *Adapter) *provider.Snapshot {
@@ -169,7 +176,7 @@ func TestCase58EditedByHandMeanwhile(t *testing.T) {
 	if err := a.TakeAway(t.Context(), pauseOf(listed(t, a), "192.0.2.10", "192.0.2.20")); err != nil {
 		t.Fatal(err)
 	}
-	wants(t, "www", at(f, "www.example.com."), "comment www.example.com. A sidestep v=sidestep1 paused=192.0.2.10",
+	wants(t, "www", at(f, "www.example.com."), "comment www.example.com. A "+marked("192.0.2.10"),
 		"www.example.com. 60 A 192.0.2.10 disabled", "www.example.com. 60 A 192.0.2.20", "www.example.com. 60 A 192.0.2.30 disabled")
 }
 

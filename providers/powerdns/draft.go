@@ -20,6 +20,7 @@ const (
 type draft struct {
 	op      string
 	key     record.Key
+	at      time.Time
 	old     rrset // the set as it was just before
 	members []entry
 	said    time.Duration // the TTL that a change asks for; 0 when none does
@@ -34,9 +35,12 @@ type draft struct {
 type entry struct {
 	member
 
-	value  string // canonical; empty for one that cannot be an answer, which is carried over
-	marked bool   // disabled by sidestep
+	value string // canonical; empty for one that cannot be an answer, which is carried over
+	mark  mark   // of sidestep's pause; its zero value where sidestep did not disable it
 }
+
+// marked reports whether sidestep disabled the value.
+func (e entry) marked() bool { return e.mark != mark{} }
 
 // parkedText is one record at the name of the parked copies. What is none of ours,
 // or cannot be read, has no copy and is carried over as it is.
@@ -46,16 +50,19 @@ type parkedText struct {
 	copy *provider.Parked
 }
 
-// newDraft begins with what was read.
-func newDraft(op string, key record.Key, now *sight) (*draft, error) {
-	d := &draft{op: op, key: key, old: now.set, oldParked: now.parked}
-	ours := now.set.marked()
+// newDraft begins with what was read. Pauses are marked with the time that it is.
+func newDraft(op string, key record.Key, now *sight, at time.Time) (*draft, error) {
+	d := &draft{op: op, key: key, at: at, old: now.set, oldParked: now.parked}
+	marks := now.set.marks()
 	for _, m := range now.set.Records {
-		value, err := record.ParseValue(key.Type, m.Content)
-		if err != nil {
-			value = ""
+		e := entry{member: m}
+		if value, err := record.ParseValue(key.Type, m.Content); err == nil {
+			e.value = value
 		}
-		d.members = append(d.members, entry{m, value, m.Disabled && slices.Contains(ours, value)})
+		if ours, marked := findMark(marks, e.value); m.Disabled && marked && !now.builder.known[pause{key, ours}] {
+			e.mark = ours
+		}
+		d.members = append(d.members, e)
 	}
 	for _, m := range now.parked.Records {
 		text := parkedText{member: m}
@@ -173,7 +180,7 @@ func (d *draft) resume(c record.Change) error {
 	case have == nil:
 		return d.put(c)
 	case have.Disabled:
-		have.Disabled, have.marked = false, false
+		have.Disabled, have.mark = false, mark{}
 	}
 	d.uncopy(c.Value)
 	return d.say(c)
@@ -199,7 +206,7 @@ func (d *draft) room(c record.Change) error {
 	switch {
 	case !have.Disabled:
 		return d.refuse(provider.Conflict, c, "%s is live, and a name can have one %s: swap it", have.Content, d.key.Type)
-	case !have.marked:
+	case !have.marked():
 		return d.refuse(provider.Conflict, c, "somebody else disabled %s, and a name can have one %s", have.Content, d.key.Type)
 	}
 	d.park(have.value)
@@ -229,7 +236,7 @@ func (d *draft) pause(c record.Change) error {
 	case have == nil:
 		return d.refuse(provider.Conflict, c, "the value is not live")
 	}
-	have.Disabled, have.marked = true, true
+	have.Disabled, have.mark = true, newMark(have.value, d.at)
 	d.uncopy(c.Value)
 	return nil
 }
@@ -333,11 +340,11 @@ func (s rrset) live(kind record.Type) []string {
 func (d *draft) patches() ([]patch, error) {
 	var patches []patch
 	var members []member
-	var ours []string
+	var ours []mark
 	for _, e := range d.members {
 		members = append(members, e.member)
-		if e.marked {
-			ours = append(ours, e.value)
+		if e.marked() {
+			ours = append(ours, e.mark)
 		}
 	}
 	if len(members) > 0 && d.ttl() != d.old.TTL || !slices.Equal(members, d.old.Records) {
@@ -345,8 +352,8 @@ func (d *draft) patches() ([]patch, error) {
 			return nil, err
 		}
 		p := d.old.replaced(d.ttl(), members)
-		slices.Sort(ours)
-		if !slices.Equal(ours, d.old.marked()) || d.old.marks() > 1 {
+		slices.SortFunc(ours, compareMarks)
+		if !slices.Equal(ours, d.old.marks()) || d.old.markComments() > 1 {
 			comments := d.old.remarked(ours)
 			p.Comments = &comments
 		}

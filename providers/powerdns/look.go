@@ -23,8 +23,9 @@ type sight struct {
 // look reads the zone for one record set.
 func (a *Adapter) look(ctx context.Context, op string, key record.Key) (*sight, error) {
 	var s *sight
+	known := a.known()
 	h, err := a.read(ctx, op, func() reader {
-		s = &sight{builder: newBuilder(a.zone), key: key}
+		s = &sight{builder: newBuilder(a.zone, known), key: key}
 		s.set = rrset{Name: string(key.Name), Type: string(key.Type)}
 		s.parked = rrset{Name: string(provider.ParkedName(key.Name)), Type: "TXT"}
 		return s

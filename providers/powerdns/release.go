@@ -26,12 +26,17 @@ type leftover struct {
 // PowerDNS reads of a body when nothing else is configured.
 const perRelease = 500
 
-// staleMark is a mark that names values which are live or gone.
-func staleMark(key record.Key, set rrset, stale []string) leftover {
-	ours := slices.DeleteFunc(set.marked(), func(v string) bool { return slices.Contains(stale, v) })
+// staleMarks are marks of values that are live or gone, or that somebody else
+// disabled since.
+func staleMarks(key record.Key, set rrset, stale []mark) leftover {
+	ours := slices.DeleteFunc(set.marks(), func(m mark) bool { return slices.Contains(stale, m) })
 	comments := set.remarked(ours)
+	values := make([]string, len(stale))
+	for i, m := range stale {
+		values[i] = m.value
+	}
 	return leftover{
-		line:  fmt.Sprintf("a mark on %s for %s, which is not paused", key, strings.Join(stale, ", ")),
+		line:  fmt.Sprintf("a mark on %s for %s, which sidestep does not pause", key, strings.Join(values, ", ")),
 		order: 1, patch: patch{Name: set.Name, Type: set.Type, ChangeType: "REPLACE", Comments: &comments},
 	}
 }
@@ -91,8 +96,9 @@ func (a *Adapter) Release(ctx context.Context, seen *provider.Snapshot, gate pro
 	}
 	ctx, cancel := context.WithTimeout(ctx, callDeadline)
 	defer cancel()
-	b := newBuilder(a.zone)
-	h, err := a.read(ctx, op, func() reader { b = newBuilder(a.zone); return b })
+	var b *builder
+	known := a.known()
+	h, err := a.read(ctx, op, func() reader { b = newBuilder(a.zone, known); return b })
 	if err != nil {
 		return false, err
 	}

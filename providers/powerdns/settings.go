@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"sidestep/pkg/provider"
@@ -38,6 +39,10 @@ type Adapter struct {
 	key    provider.Secret
 	late   time.Duration
 	lag    time.Duration
+	now    func() time.Time
+
+	mu   sync.Mutex
+	used pauses // as the lists so far tell; replaced, never changed
 }
 
 // New makes the adapter of one zone. Its options are endpoint (base URL of the web
@@ -65,7 +70,7 @@ func build(s provider.Settings) (*Adapter, error) {
 	}
 	return &Adapter{
 		zone: s.Zone, server: cmp.Or(s.Options["server_id"], "localhost"), api: api, key: s.Secrets["api_key"],
-		late: cmp.Or(s.Late, late), lag: s.Lag,
+		late: cmp.Or(s.Late, late), lag: s.Lag, now: time.Now,
 	}, nil
 }
 

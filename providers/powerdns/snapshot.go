@@ -18,10 +18,12 @@ type builder struct {
 	snap   *provider.Snapshot
 	copies []rrset    // parked copies, which are merged in when all sets are known
 	left   []leftover // see Remains
+	known  pauses
+	marks  map[pause]bool // every mark, and whether its value is disabled
 }
 
-func newBuilder(zone record.Name) *builder {
-	return &builder{zone: zone, snap: &provider.Snapshot{Zone: zone}}
+func newBuilder(zone record.Name, known pauses) *builder {
+	return &builder{zone: zone, snap: &provider.Snapshot{Zone: zone}, known: known, marks: map[pause]bool{}}
 }
 
 // take takes one set.
@@ -64,8 +66,11 @@ func (b *builder) skip(set rrset, err error) {
 
 // steered takes an A, AAAA or CNAME set, disabled members included.
 func (b *builder) steered(key record.Key, set rrset) {
-	ours := set.marked()
-	stale := slices.Clone(ours)
+	marks := set.marks()
+	stale := slices.Clone(marks)
+	for _, m := range marks {
+		b.marks[pause{key, m}] = false
+	}
 	var answers []record.Answer
 	for _, m := range set.Records {
 		value, err := record.ParseValue(key.Type, m.Content)
@@ -75,9 +80,15 @@ func (b *builder) steered(key record.Key, set rrset) {
 		}
 		answer := record.Answer{Value: value, TTL: seconds(set.TTL), Weight: 1, Live: !m.Disabled}
 		if m.Disabled {
-			answer.Paused = slices.Contains(ours, value)
+			ours, marked := findMark(marks, value)
+			answer.Paused = marked && !b.known[pause{key, ours}]
 			answer.Held = !answer.Paused
-			stale = slices.DeleteFunc(stale, func(v string) bool { return v == value })
+			if marked {
+				b.marks[pause{key, ours}] = true
+			}
+			if answer.Paused {
+				stale = slices.DeleteFunc(stale, func(m mark) bool { return m == ours })
+			}
 		}
 		answers = merged(answers, answer)
 	}
@@ -85,7 +96,7 @@ func (b *builder) steered(key record.Key, set rrset) {
 		b.snap.Sets = append(b.snap.Sets, record.Set{Key: key, Answers: answers})
 	}
 	if len(stale) > 0 {
-		b.leaves(staleMark(key, set, stale))
+		b.leaves(staleMarks(key, set, stale))
 	}
 }
 

@@ -52,12 +52,17 @@ func TestMarks(t *testing.T) {
 	set := rrset{Type: "A", Comments: []comment{
 		{Account: "alice", Content: markStart + "192.0.2.1"},
 		{Account: "sidestep", Content: "paused: 192.0.2.2"},
-		{Account: "sidestep", Content: markStart + "192.0.2.4,192.0.2.3,rubbish, 192.0.2.5"},
-		{Account: "sidestep", Content: markStart + "192.0.2.3"},
+		{Account: "sidestep", Content: markStart + "192.0.2.4,192.0.2.3,rubbish, 192.0.2.5@2026-11-30T13:05:01.250Z,x@192.0.2.6"},
+		{Account: "sidestep", Content: markStart + "192.0.2.3@2026-11-30T13:05:01.250Z,192.0.2.4@"},
 		{Account: "sidestep", Content: markStart},
 	}}
-	wants(t, "marked", set.marked(), "192.0.2.3", "192.0.2.4", "192.0.2.5")
-	if got := set.remarked([]string{"192.0.2.3"}); len(got) != 3 || got[2].Content != markStart+"192.0.2.3" || got[0] != set.Comments[0] {
+	var words []string
+	for _, m := range set.marks() {
+		words = append(words, m.String())
+	}
+	wants(t, "the marks", words, "192.0.2.3@2026-11-30T13:05:01.250Z", "192.0.2.4", "192.0.2.5@2026-11-30T13:05:01.250Z")
+	again := []mark{{value: "192.0.2.3"}, newMark("192.0.2.5", time.UnixMilli(1764507901250))}
+	if got := set.remarked(again); len(got) != 3 || got[2].Content != markStart+"192.0.2.3,192.0.2.5@2025-11-30T13:05:01.250Z" || got[0] != set.Comments[0] {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -79,7 +84,7 @@ func BenchmarkList(b *testing.B) {
 	b.SetBytes(int64(len(data)))
 	b.ReportAllocs()
 	for b.Loop() {
-		r := newBuilder(testZone)
+		r := newBuilder(testZone, nil)
 		h, err := readZone(bytes.NewReader(data), r.take, r.odd)
 		if err != nil {
 			b.Fatal(err)
@@ -98,18 +103,18 @@ func FuzzReadZone(f *testing.F) {
 	f.Add([]byte(`{"rrsets":[{"name":"_sidestep-paused.www.example.com.","type":"TXT","ttl":60,"records":[{"content":"\"v=sidestep1 type=A value=192.0.2.1 ttl=60\""}]}]}`))
 	f.Add([]byte(`{"rrsets":[{"name":"*.example.com.","type":"CNAME","ttl":-1,"records":{}},7,null]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		b := newBuilder(testZone)
+		b := newBuilder(testZone, nil)
 		h, err := readZone(bytes.NewReader(data), b.take, b.odd)
 		if err != nil {
 			return
 		}
 		snap := b.finish(h)
 		for _, set := range snap.Sets {
-			s := &sight{builder: newBuilder(testZone), key: set.Key}
+			s := &sight{builder: newBuilder(testZone, nil), key: set.Key}
 			if _, err := readZone(bytes.NewReader(data), s.take, s.odd); err != nil {
 				t.Fatal(err)
 			}
-			d, err := newDraft("fuzz", set.Key, s)
+			d, err := newDraft("fuzz", set.Key, s, time.Time{})
 			if err != nil {
 				continue
 			}
