@@ -3,6 +3,7 @@ package check
 import (
 	"net/netip"
 	"regexp"
+	"slices"
 	"time"
 )
 
@@ -71,6 +72,25 @@ func (c Causes) Of(cause Cause) Counts {
 		return CountUnknown
 	}
 	return CountFail
+}
+
+// Vantages says whose word counts for what is probed, where several nodes look
+// at it from different places, and how many of them must say down.
+type Vantages struct {
+	Of   []string // names, each once, in the order of the config
+	Down int      // 1 to their number
+}
+
+// Up is how many of the vantages must say up: so many that Down of them could not
+// say down, whatever the others said.
+func (v *Vantages) Up() int { return len(v.Of) - v.Down + 1 }
+
+// Same reports whether two rules are one. None, nil, is the same as none.
+func (v *Vantages) Same(o *Vantages) bool {
+	if v == nil || o == nil {
+		return v == o
+	}
+	return v.Down == o.Down && slices.Equal(v.Of, o.Of)
 }
 
 // HTTP is what an HTTP check asks and expects. The URL gives Host, SNI and
