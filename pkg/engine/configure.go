@@ -27,6 +27,7 @@ func (e *Engine) configure(config Config) {
 		z.dirty = true
 		e.zones[name] = z
 	}
+	e.panels = panels{vantages: old.panels.vantages, blind: old.panels.blind}
 	for _, spec := range config.Sets {
 		e.addSet(spec, old.targets)
 	}
@@ -52,6 +53,7 @@ func (e *Engine) configure(config Config) {
 			e.early = append(e.early, s)
 		}
 	}
+	e.gatherPanels()
 	e.countGroups()
 	e.sortEarly()
 	e.outdate(e.sets...)
@@ -100,6 +102,7 @@ func (e *Engine) addTarget(id check.Target, old map[string]*target) *target {
 			e.noteHold(t)
 		}
 	}
+	t.panel = e.newPanel(t, old[id.ID()])
 	e.targets[id.ID()] = t
 	return t
 }
@@ -126,9 +129,20 @@ func (e *Engine) set(key record.Key) *set {
 	return e.sets[i]
 }
 
-// Targets lists everything that has to be probed, sorted by id: the same check
-// and address once, however many record sets rest on it.
+// Targets lists everything that this node has to probe, sorted by id: the same
+// check and address once, however many record sets rest on it. What only other
+// vantages judge is left to them.
 func (e *Engine) Targets() []check.Target { return e.TargetsIn(nil) }
+
+// Judged lists everything that is judged, by this node or by other vantages, sorted
+// by id.
+func (e *Engine) Judged() []check.Target {
+	targets := make([]check.Target, 0, len(e.targets))
+	for _, id := range slices.Sorted(maps.Keys(e.targets)) {
+		targets = append(targets, e.targets[id].id)
+	}
+	return targets
+}
 
 // TargetsIn lists what the record sets of the zones rest on, sorted by id; of
 // none, everything.
@@ -138,7 +152,7 @@ func (e *Engine) TargetsIn(zones []record.Name) []check.Target {
 	slices.Sort(ids)
 	targets := make([]check.Target, 0, len(ids))
 	for _, id := range ids {
-		if t := e.targets[id]; len(zones) == 0 || t.restsIn(zones) || watched[t] {
+		if t := e.targets[id]; t.ours() && (len(zones) == 0 || t.restsIn(zones) || watched[t]) {
 			targets = append(targets, t.id)
 		}
 	}

@@ -54,6 +54,29 @@
 // all in: when too many addresses fail together they stay as they are, suspected,
 // and each goes down by itself when it has failed on. A pass clears it.
 //
+// Where a config names vantages for a target (Config.Vantages), several nodes judge
+// it, each by its own results and thresholds, and what counts is their verdicts
+// added up (health.Count) over the vantages that the config names: down, up, or
+// unknown, which changes nothing. So observed and counted are two things, and both
+// are shown (VantagesView): each vantage's word with its age, and what it comes to.
+//
+// This node tells the others what it says (Effects.Say, and Observed for all of
+// it), and is told what they say (Observed, Gone). A vantage that was not heard for
+// SilentAfter, or has left, counts as unknown: it is neither healthy nor gone, and
+// the numbers that are needed stay what they are. Everything before the word of this
+// node is this node's: thresholds, the canary, the clock, pauses and disabling
+// causes. A node whose canary fails says that it is blind, and its word counts as
+// unknown, at itself and everywhere; what the others say goes on to count there, but
+// as without vantages a blind node writes nothing. A node's pause after its own
+// verdict down is its own, and its word stays down meanwhile; a word is unknown when
+// its results were for three intervals and a timeout. Everything behind the count
+// goes by what counts: guard mass, outages and returns, holds, scenarios, answers,
+// operators' words. Guard mass suspects a count that would go down together with too
+// many, and believes it when the vantages have said so for as many more intervals as
+// it asks failures for. A target that only others judge is not probed here. A
+// restart takes up what counted, as it does a verdict, and no word of another
+// vantage: until they are heard they are unknown.
+//
 // Beside the verdicts it counts what each target's results were, in a bounded
 // way (see Tally), so that people can tell the target's faults from ours. No
 // decision rests on these counts, and they end with the process.

@@ -32,6 +32,7 @@ type Engine struct {
 	early   []*set    // not ready yet, and behind the first of them some that are since; by deadline
 	resting []*target // whose hold may have changed
 	mass    mass
+	panels  panels
 
 	ways    []Way    // what tallies count, each once
 	sources []string // the addresses that probes left from
@@ -52,6 +53,7 @@ type target struct {
 	cool     *cooldown     // of its pauses; nil when there is nothing to remember
 	sight    *sight        // how far the canary bears health out; nil is all of it
 	starving int           // record sets without a usable answer that a scenario or a return lets rest on it
+	panel    *panel        // whose word counts beside this node's, or instead of it; nil where none does
 	node     int           // of its verdict in Engine.scenes; -1 when no scenario or signal asks for it
 	home     []*site       // with answers that rest on it: its outages are theirs
 	proves   []*site       // that wait for it to pass after a long outage
@@ -143,6 +145,10 @@ func (e *Engine) Note(now Now, event Event) Effects {
 		e.done(ev)
 	case Canary:
 		e.canaryRound(ev)
+	case Observed:
+		e.hear(ev)
+	case Gone:
+		e.gone(ev)
 	case Approve:
 		e.approve(ev)
 	case Override:
@@ -207,6 +213,9 @@ func (e *Engine) observe(t *target, r check.Result) {
 	} else if t.spec.FastInter > 0 && state.Judged == r.Start && doubts(state, policy) {
 		e.effects.Hasten = append(e.effects.Hasten, Hasten{t.id, r.Start + t.spec.FastInter})
 	}
+	if t.panel != nil {
+		e.watchOwn(t, r)
+	}
 	if change != nil || waited != t.waits() || state.Phase != before.Phase || state.Cause != before.Cause {
 		e.touch(t)
 	}
@@ -229,10 +238,27 @@ func doubts(s health.State, p health.Policy) bool {
 	return false
 }
 
+// turned is told that the verdict of this node's own probes has turned.
 func (e *Engine) turned(t *target, change health.Change) {
 	if change.From != change.To {
 		t.since = e.now.Wall
 	}
+	if change.Disabled {
+		change.Detail = strings.TrimPrefix(change.Detail+"; disabled until: sidestep approve "+t.id.Address, "; ")
+		for _, s := range t.sets {
+			s.zone.dirty = true // its plan tells why, also where nothing else changes by it
+		}
+	}
+	if t.panel == nil {
+		e.counts(t, change)
+		return
+	}
+	e.effects.Save = true
+	e.tellVantage(t, e.config.Vantage, change)
+}
+
+// counts is told that the verdict has turned by which is decided.
+func (e *Engine) counts(t *target, change health.Change) {
 	if change.From == health.Suspected || change.To == health.Suspected {
 		e.mass.cleared = true
 		for _, s := range t.sets {
@@ -243,12 +269,6 @@ func (e *Engine) turned(t *target, change health.Change) {
 		e.noteFallen(t)
 	}
 	e.effects.Save = true
-	if change.Disabled {
-		change.Detail = strings.TrimPrefix(change.Detail+"; disabled until: sidestep approve "+t.id.Address, "; ")
-		for _, s := range t.sets {
-			s.zone.dirty = true // its plan tells why, also where nothing else changes by it
-		}
-	}
 	e.tell(Entry{
 		Kind: "verdict", Target: t.id.ID(), Address: t.id.Address,
 		From: change.From, To: change.To, Phase: change.Phase, Cause: change.Cause, Detail: change.Detail,

@@ -22,7 +22,7 @@ type Now struct {
 }
 
 // Event is something that happened. The kinds are Tick, Results, Seen, Wrote,
-// Done, Failed, Canary, Approve, Override, Clear and Configure.
+// Done, Failed, Canary, Observed, Gone, Approve, Override, Clear and Configure.
 type Event interface{ event() }
 
 // Tick says that time has passed.
@@ -91,6 +91,8 @@ func (Failed) event()    {}
 func (Wrote) event()     {}
 func (Done) event()      {}
 func (Canary) event()    {}
+func (Observed) event()  {}
+func (Gone) event()      {}
 func (Approve) event()   {}
 func (Override) event()  {}
 func (Clear) event()     {}
@@ -105,6 +107,7 @@ type Effects struct {
 	Hasten  []Hasten            // targets to be probed before their next slot
 	Look    []record.Name       // zones to be listed, the answer to be sent back as Seen or Failed
 	Work    []Work              // zones to be brought to the wanted state; the newest replaces an older one
+	Say     *Observed           // what this node says otherwise than before, for the other nodes; nil for nothing
 	Next    time.Duration       // boot time of the next Tick that matters; 0 when there is none
 	Err     error               // the event asked for something that does not exist
 	Idle    string              // why a person's word changes nothing now, in words; empty when it does
@@ -122,13 +125,14 @@ type Hasten struct {
 // Entry is one line of the journal. Target is a target's id, a record set or a
 // zone.
 type Entry struct {
-	Kind    string         `json:"-"` // of the line: "verdict", "plan" (drift), "site" (its state, and what it waits for), "guard" (a refusal, its end where it is the canary's or the clock's, a person's yes), "override" (it is set, begins, ends, is cleared, loses its effect, or is still there)
+	Kind    string         `json:"-"` // of the line: "verdict" (what counts), "vantage" (what one of several says, or that it is silent), "plan" (drift), "site" (its state, and what it waits for), "guard" (a refusal, its end where it is the canary's or the clock's, a person's yes), "override" (it is set, begins, ends, is cleared, loses its effect, or is still there)
 	Target  string         `json:"target,omitempty"`
 	Address string         `json:"address,omitempty"`
 	From    health.Verdict `json:"from,omitempty"`
 	To      health.Verdict `json:"to,omitempty"`
 	Phase   check.Phase    `json:"phase,omitempty"`
 	Cause   check.Cause    `json:"cause,omitempty"`
+	Vantage string         `json:"vantage,omitempty"` // of a line of kind "vantage": whose word it is
 	Guard   string         `json:"guard,omitempty"`
 	Detail  string         `json:"detail,omitempty"`
 	By      string         `json:"by,omitempty"`
@@ -185,6 +189,8 @@ type Config struct {
 	MaxWrites  plan.Writes
 	Canary     CanarySpec
 	Mass       Mass
-	NoCooldown bool      // pauses of checks are left out: for a command that probes in rounds of its own
-	Built      time.Time // when this sidestep was built: no right clock is before it; zero when that is not known
+	Vantage    string                           // where this node looks from
+	Vantages   map[check.Target]*check.Vantages // what more than this node's own word decides about
+	NoCooldown bool                             // pauses of checks are left out: for a command that probes in rounds of its own
+	Built      time.Time                        // when this sidestep was built: no right clock is before it; zero when that is not known
 }

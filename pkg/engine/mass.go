@@ -31,6 +31,7 @@ type mass struct {
 	brink    []*target
 	suspects []*target
 	cleared  bool          // some of suspects are none any more
+	due      time.Duration // boot time at which the first of the suspects under vantages goes down; 0 for none
 	tripped  time.Duration // boot time at which too many were counted last; 0 never
 	fallen   []fallen      // what went down within Mass.Within, and some of before; oldest first
 	why      string        // what is suspected and why, as it began; empty when nothing is
@@ -73,7 +74,7 @@ func (e *Engine) countGroups() {
 	e.mass.groups, e.mass.brink, e.mass.suspects = 0, nil, nil
 	if !e.hasMass() {
 		for _, t := range e.targets {
-			t.health.Suspected = false // its next failure brings it down
+			t.trust() // its next failure brings it down
 		}
 		return
 	}
@@ -84,7 +85,7 @@ func (e *Engine) countGroups() {
 	}
 	e.mass.groups = len(seen)
 	for _, id := range slices.Sorted(maps.Keys(e.targets)) {
-		if t := e.targets[id]; t.health.Suspected {
+		if t := e.targets[id]; t.suspected() {
 			e.mass.suspects = append(e.mass.suspects, t)
 		}
 	}
@@ -94,7 +95,7 @@ func (e *Engine) countGroups() {
 // whether it has to wait for what becomes of the others in this step. One that
 // was suspected and failed on is believed.
 func (e *Engine) onBrink(t *target) bool {
-	if !e.hasMass() || t.health.Suspected {
+	if !e.hasMass() || t.panel != nil || t.health.Suspected {
 		return false
 	}
 	e.mass.brink = append(e.mass.brink, t)
@@ -105,7 +106,7 @@ func (e *Engine) onBrink(t *target) bool {
 func (e *Engine) settleMass() {
 	m := &e.mass
 	brink := slices.DeleteFunc(m.brink, func(t *target) bool {
-		return t.health.Is() == health.Down || t.health.Fails < t.spec.Fall || t.waits()
+		return t.observed() == health.Down || !t.failed()
 	})
 	m.brink = nil
 	switch {
@@ -114,7 +115,11 @@ func (e *Engine) settleMass() {
 		e.suspect(brink)
 	default:
 		for _, t := range brink {
-			e.down(t)
+			if t.panel != nil {
+				e.turnPanel(t, health.Down)
+			} else {
+				e.down(t)
+			}
 		}
 	}
 	if len(m.suspects) == 0 || m.why != "" && !m.cleared {
@@ -124,7 +129,7 @@ func (e *Engine) settleMass() {
 		m.why = cmp.Or(e.countMass(), "many addresses failed together before this process began")
 	}
 	m.cleared = false
-	m.suspects = slices.DeleteFunc(m.suspects, func(t *target) bool { return !t.health.Suspected })
+	m.suspects = slices.DeleteFunc(m.suspects, func(t *target) bool { return !t.suspected() })
 	if len(m.suspects) == 0 {
 		m.why = ""
 		e.tellMass("nothing is suspected any more: each target has passed again, or failed on and is down")
@@ -163,7 +168,7 @@ func (e *Engine) countMass() string {
 		fell[f.group] = true
 	}
 	for _, t := range e.targets {
-		if t.failing() || t.health.Is() == health.Down && fell[e.group(t.id.Address)] {
+		if t.failing() || t.observed() == health.Down && fell[e.group(t.id.Address)] {
 			failing[e.group(t.id.Address)] = true
 		}
 	}
@@ -191,6 +196,10 @@ func short(d time.Duration) string {
 // failure at the latest.
 func (t *target) failing() bool {
 	h := t.health
+	if p := t.panel; p != nil {
+		short := p.mine >= 0 && h.Is() != health.Down && h.Fails >= max(t.spec.Fall-1, 1) && p.downs+1 >= p.rule.Down
+		return p.is() != health.Down && (p.suspected || p.downs >= p.rule.Down || short)
+	}
 	return h.Is() != health.Down && (h.Suspected || h.Fails >= max(t.spec.Fall-1, 1))
 }
 
@@ -203,6 +212,10 @@ func (m *mass) forget(before time.Duration) {
 // suspect keeps targets as they are that have failed often enough to be down.
 func (e *Engine) suspect(targets []*target) {
 	for _, t := range targets {
+		if t.panel != nil {
+			e.suspectPanel(t)
+			continue
+		}
 		from, state := t.health.Is(), t.health
 		state.Suspected = true
 		e.bearOut(t, state)
@@ -211,7 +224,8 @@ func (e *Engine) suspect(targets []*target) {
 	}
 }
 
-// down brings a target down whose row of failures is believed.
+// down brings a target down whose row of failures is believed: where vantages judge
+// it, that is this node's word.
 func (e *Engine) down(t *target) {
 	before := t.health
 	state, change := before.Turn(e.policy(t))
@@ -246,7 +260,7 @@ func (e *Engine) restoreFallen() {
 	}
 	e.mass.fallen = nil
 	for _, t := range e.targets {
-		if at := e.boot(t.since); t.health.Is() == health.Down && at >= e.now.Boot-e.config.Mass.Within {
+		if at := e.boot(t.turnedAt()); t.observed() == health.Down && at >= e.now.Boot-e.config.Mass.Within {
 			e.mass.fallen = append(e.mass.fallen, fallen{at, e.group(t.id.Address)})
 		}
 	}
@@ -262,12 +276,15 @@ func (e *Engine) massWords() string {
 	if e.mass.why == "" {
 		return ""
 	}
-	times := "once more"
+	times, jury := "once more", ""
 	if n := e.config.Mass.Confirm; n > 1 {
 		times = fmt.Sprintf("%d more times in a row", n)
 	}
-	return fmt.Sprintf("%s: that may be this node or its network, so each stays as it is, suspected, until it has passed once or failed %s; to believe it at once: sidestep reconcile --override-guard %s",
-		e.mass.why, times, plan.GuardMass)
+	if slices.ContainsFunc(e.mass.suspects, func(t *target) bool { return t.panel != nil }) {
+		jury = fmt.Sprintf(", and one that vantages judge until too few of them say down, or they have said so for %d more intervals", e.config.Mass.Confirm)
+	}
+	return fmt.Sprintf("%s: that may be this node or its network, so each stays as it is, suspected, until it has passed once or failed %s%s; to believe it at once: sidestep reconcile --override-guard %s",
+		e.mass.why, times, jury, plan.GuardMass)
 }
 
 // suspects reports whether anything that the zone rests on is suspected.
@@ -279,11 +296,11 @@ func (z *zone) suspects(list []*target) bool {
 func (e *Engine) disbelieve(s *set) []steer.Judged {
 	judged := slices.Clone(s.judged)
 	for i, needs := range s.targets {
-		j := slices.IndexFunc(needs, func(t *target) bool { return t.health.Suspected })
+		j := slices.IndexFunc(needs, func(t *target) bool { return t.suspected() })
 		if j >= 0 && e.ruling(s, i) == "" {
 			t := needs[j]
 			judged[i].Usable = steer.No
-			judged[i].Why = fmt.Sprintf("%s suspected: %s/%s, and guard %s is overridden", t.id.ID(), t.health.Phase, t.health.Cause, plan.GuardMass)
+			judged[i].Why = fmt.Sprintf("%s suspected: %s, and guard %s is overridden", t.id.ID(), t.why(), plan.GuardMass)
 		}
 	}
 	return judged

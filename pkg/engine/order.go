@@ -79,7 +79,7 @@ func seenBy(needs []*target) health.Verdict {
 	switch {
 	case known == steer.No:
 		return health.Down
-	case slices.ContainsFunc(needs, func(t *target) bool { return t.health.Suspected }):
+	case slices.ContainsFunc(needs, func(t *target) bool { return t.suspected() }):
 		return health.Suspected
 	case known == steer.Yes:
 		return health.Up
@@ -87,13 +87,36 @@ func seenBy(needs []*target) health.Verdict {
 	return health.Unknown
 }
 
-// observed is what the probes say of a target, and verdict what that counts as.
-func (t *target) observed() health.Verdict { return t.health.Is() }
+// observed is what the probes say of a target, those of several nodes where their
+// word counts, and verdict what that counts as.
+func (t *target) observed() health.Verdict {
+	if t.panel != nil {
+		return t.panel.is()
+	}
+	return t.health.Is()
+}
+
+// suspected reports whether guard mass holds the target as it is.
+func (t *target) suspected() bool {
+	if t.panel != nil {
+		return t.panel.suspected
+	}
+	return t.health.Suspected
+}
+
+// why is where and why the target failed last, as far as that decides.
+func (t *target) why() string {
+	phase, cause := t.health.Phase, t.health.Cause
+	if t.panel != nil {
+		phase, cause = t.panel.phase, t.panel.cause
+	}
+	return fmt.Sprintf("%s/%s", phase, cause)
+}
 
 func (t *target) verdict() health.Verdict {
 	switch {
 	case t.forced == nil:
-		return t.health.Is()
+		return t.observed()
 	case t.forced.Kind == override.ForceUp:
 		return health.Up
 	}
@@ -105,7 +128,10 @@ func (t *target) downWords(verdict func(*target) health.Verdict) string {
 	if t.forced != nil && verdict(t) != t.observed() {
 		return t.forced.String() + "; its probes say " + string(t.observed())
 	}
-	why := fmt.Sprintf("down: %s/%s", t.health.Phase, t.health.Cause)
+	why := "down: " + t.why()
+	if t.panel != nil {
+		why = "down: " + t.panel.words
+	}
 	if t.health.Disabled {
 		why += ", and disabled until: sidestep approve " + t.id.Address
 	}

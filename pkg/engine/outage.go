@@ -207,12 +207,12 @@ func (e *Engine) missOutages() {
 	}
 	for _, id := range slices.Sorted(maps.Keys(e.targets)) {
 		t := e.targets[id]
-		if t.health.Is() != health.Down {
+		if t.observed() != health.Down {
 			continue
 		}
 		for _, s := range t.home {
 			if s.spec.Return.Waits() {
-				e.beginOutage(s, id, e.boot(t.since))
+				e.beginOutage(s, id, e.boot(t.turnedAt()))
 			}
 		}
 	}

@@ -16,6 +16,7 @@ import (
 // settle works out what follows from everything that has changed, zone by
 // zone, and when time alone will change something next.
 func (e *Engine) settle() {
+	e.settlePanels()
 	e.settleMass()
 	e.turnWords()
 	e.settleScenes()
@@ -169,7 +170,7 @@ func (s *set) since(i int, usable steer.Usable, now time.Duration) time.Duration
 // scenarios are known to hold or not.
 func (e *Engine) judgedAll(s *set) bool {
 	for _, needs := range s.targets {
-		if slices.ContainsFunc(needs, func(t *target) bool { return t.health.Is() == health.Unknown }) {
+		if slices.ContainsFunc(needs, func(t *target) bool { return t.observed() == health.Unknown }) {
 			return false
 		}
 	}
@@ -213,8 +214,15 @@ func targetWords(needs []*target, known steer.Usable, verdict func(*target) heal
 		if w := t.forced; w != nil && verdict(t) != t.observed() {
 			why += "; " + w.overrules(t)
 		}
-		if t.health.Suspected {
-			why += fmt.Sprintf("; %s suspected: it failed (%s/%s) together with too many others (guard %s)", t.id.ID(), t.health.Phase, t.health.Cause, plan.GuardMass)
+		if t.suspected() {
+			why += fmt.Sprintf("; %s suspected: it failed (%s) together with too many others (guard %s)", t.id.ID(), t.why(), plan.GuardMass)
+		}
+		switch {
+		case t.panel == nil || t.panel.words == "":
+		case len(needs) == 1:
+			why += "; " + t.panel.words
+		default:
+			why += "; " + t.id.ID() + ": " + t.panel.words
 		}
 		if t.waits() {
 			why += fmt.Sprintf("; %s failed (%s/%s) and waits for the canary", t.id.ID(), t.health.Phase, t.health.Cause)
@@ -432,6 +440,7 @@ func (e *Engine) next() time.Duration {
 	}
 	next = sooner(next, e.wordsDue())
 	next = sooner(next, e.skew.due())
+	next = sooner(next, e.panels.due(e.mass.due))
 	if e.isBlind() {
 		return next
 	}

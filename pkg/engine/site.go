@@ -44,6 +44,14 @@ func truth(t *target) scenario.Truth {
 // touch notes that something about a target has changed: what rests on it is
 // judged anew when this step is over.
 func (e *Engine) touch(t *target) {
+	if t.panel != nil {
+		e.panels.note(t)
+	}
+	e.moved(t)
+}
+
+// moved notes that a target counts as something else.
+func (e *Engine) moved(t *target) {
 	e.outdate(t.sets...)
 	e.scenes.net.Set(t.node, truth(t))
 }

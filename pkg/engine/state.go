@@ -37,6 +37,7 @@ type TargetState struct {
 	Disabled   bool           `json:"disabled,omitempty"`
 	Suspected  bool           `json:"suspected,omitempty"` // and the verdict is what it was before
 	Cooldown   *CooldownState `json:"cooldown,omitempty"`
+	Counted    *CountedState  `json:"counted,omitempty"` // what vantages made of it; nil where none are asked
 }
 
 // SetState is what persons said of a record set, what was written to it, and
@@ -80,7 +81,7 @@ func (e *Engine) TargetStates() iter.Seq2[string, TargetState] {
 			state := TargetState{
 				Definition: definition, Verdict: h.Is(), Passes: h.Passes, Fails: h.Fails,
 				Phase: h.Phase, Cause: h.Cause, Since: t.since,
-				Disabled: h.Disabled, Suspected: h.Suspected, Cooldown: e.cooldownState(t),
+				Disabled: h.Disabled, Suspected: h.Suspected, Cooldown: e.cooldownState(t), Counted: t.panel.state(),
 			}
 			if kept, found := e.kept[id]; found && state.Verdict == health.Unknown && kept.Definition == definition {
 				state = kept
@@ -159,6 +160,9 @@ func (e *Engine) boot(wall time.Time) time.Duration {
 func (e *Engine) Restore(state State, verdicts, holds bool) {
 	e.lost = state.Lost
 	for id, old := range state.Targets {
+		if !verdicts && old.Counted != nil {
+			old.Counted = &CountedState{Verdict: health.Unknown, Since: e.now.Wall}
+		}
 		if verdicts || old.Disabled {
 			e.restoreTarget(id, old)
 		}
@@ -201,8 +205,9 @@ func (e *Engine) restoreTarget(id string, old TargetState) {
 	t.health = health.State{
 		Verdict: old.Verdict, Passes: old.Passes, Fails: old.Fails,
 		Phase: old.Phase, Cause: old.Cause, Judged: e.now.Boot, Disabled: old.Disabled,
-		Suspected: old.Suspected && e.hasMass(),
+		Suspected: old.Suspected && e.hasMass() && t.panel == nil,
 	}
+	t.panel.restore(old)
 	if t.health.Suspected {
 		e.mass.suspects = append(e.mass.suspects, t)
 	}

@@ -58,6 +58,9 @@ func (t TargetState) validate() error {
 	if !slices.Contains([]health.Verdict{health.Unknown, health.Up, health.Down}, t.Verdict) {
 		return fmt.Errorf("expected a verdict, got %q", t.Verdict)
 	}
+	if c := t.Counted; c != nil && !slices.Contains([]health.Verdict{health.Unknown, health.Up, health.Down}, c.Verdict) {
+		return fmt.Errorf("expected a counted verdict, got %q", c.Verdict)
+	}
 	if c := t.Cooldown; c != nil && (c.Pause < 0 || c.Attempts < 0 || c.Attempts > maxCount) {
 		return fmt.Errorf("expected a pause and attempts of 0 or more, got %s and %d", c.Pause, c.Attempts)
 	}

@@ -44,8 +44,9 @@ type TargetView struct {
 	Fails    int
 	Tally    Tally
 	Cooldown CooldownView
-	Falls    int  // so many failures in a row bring it down; more while it is suspected
-	Waits    bool // has failed often enough to be down, and waits for the canary
+	Falls    int           // so many failures in a row bring it down; more while it is suspected
+	Vantages *VantagesView // what others say, and what counts; nil where this node decides alone
+	Waits    bool          // has failed often enough to be down, and waits for the canary
 }
 
 // SetView is one record set: what the zone shows of it, and what it should be.
@@ -92,6 +93,7 @@ func (e *Engine) View(now Now) View {
 			Phase: t.health.Phase, Cause: t.health.Cause, Detail: t.health.Detail,
 			Since: t.since, Passes: t.health.Passes, Fails: t.health.Fails,
 			Tally: e.tallyOf(t.tally), Cooldown: e.cooldownView(t), Falls: e.policy(t).Falls(t.health), Waits: t.waits(),
+			Vantages: e.vantagesView(t),
 		})
 	}
 	for _, s := range e.sets {
@@ -167,7 +169,7 @@ func (e *Engine) Undecided(zones []record.Name) []check.Target {
 	watched := e.watched(zones)
 	for _, id := range slices.Sorted(maps.Keys(e.targets)) {
 		t := e.targets[id]
-		if t.health.Is() == health.Unknown && (t.restsIn(zones) || watched[t]) {
+		if t.observed() == health.Unknown && (t.restsIn(zones) || watched[t]) {
 			list = append(list, t.id)
 		}
 	}
