@@ -85,8 +85,10 @@ func (a *app) validate(ctx context.Context, online bool) error {
 	for _, w := range cfg.Warnings {
 		answer.Warnings = append(answer.Warnings, w.String())
 	}
-	if text := daemon.Unpermitted(cfg); text != "" {
-		answer.Warnings = append(answer.Warnings, text)
+	for _, text := range []string{daemon.Unbuilt(cfg), daemon.Unpermitted(cfg)} {
+		if text != "" {
+			answer.Warnings = append(answer.Warnings, text)
+		}
 	}
 	log, err := a.logger()
 	if err != nil {

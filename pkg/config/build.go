@@ -23,6 +23,7 @@ type builder struct {
 	zones     map[record.Name]*item // by canonical name
 	records   []*item               // of cfg.Records, at the same place
 	scenarios *item                 // of which terms and answers name one
+	judges    []*item               // every vantages of the file
 	canaries  []*item               // of cfg.Canary.Targets, at the same place
 }
 
@@ -35,6 +36,7 @@ func (b *builder) build(root *item) {
 	b.dir = dir
 	b.cfg = &Config{File: b.file, Adopt: Adopt(get[string](root.at("adopt")))}
 	b.node(root)
+	b.etcd(root)
 	b.rhythm(root)
 	b.canary(root.at("canary"))
 	b.guards(root.at("guard"))
@@ -47,6 +49,7 @@ func (b *builder) build(root *item) {
 	b.variants()
 	b.buildScenarios()
 	b.crossRules()
+	b.vantageRules(root)
 	b.sceneRules(root.at("sites"))
 	b.canaryRules(root.at("canary"))
 	b.massRules(root.at("guard", "mass"))

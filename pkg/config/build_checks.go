@@ -38,6 +38,7 @@ func (b *builder) check(it, defaults *item) {
 	case it.has("icmp"):
 		spec.Kind, spec.ICMP = check.KindICMP, b.icmp(it.at("icmp"))
 	}
+	put(&b.cfg.Vantages.Checks, spec.Name, b.vantages(it.at("vantages")))
 	b.addCheck(it, spec)
 }
 

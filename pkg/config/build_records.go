@@ -37,7 +37,9 @@ func (b *builder) record(it *item) {
 	b.checkRefs(it, spec)
 	b.standbyOnly(it, spec)
 	b.traits(it, spec)
+	vantages := b.vantages(it.at("vantages"))
 	if zone != "" && spec.Key.Type != "" {
+		put(&b.cfg.Vantages.Records, spec.Key, vantages)
 		b.addRecord(it, spec)
 	}
 }

@@ -29,6 +29,7 @@ func (b *builder) site(it *item) scenario.Site {
 	for _, signal := range signals.items {
 		if signal.shape == mapping && isLabel(signal.name) {
 			site.Signals = append(site.Signals, b.signal(signal))
+			put(&b.cfg.Vantages.Signals, signalKey(site.Name, signal.name), b.vantages(signal.at("vantages")))
 		}
 	}
 	scenario.SortSignals(site.Signals)

@@ -11,17 +11,16 @@ var notBuilt = map[string]string{
 	"control.tls":    "the dashboard and the API over TCP",
 
 	"leader.lock=zone": "the zone as a lock between nodes",
-	"leader.lock=etcd": "etcd as a lock between nodes",
 	"leader.lease":     "leases between nodes",
 	"leader.safety":    "leases between nodes",
 	"leader.heartbeat": "leases between nodes",
 	"leader.takeover":  "leases between nodes",
 	"leader.poll":      "leases between nodes",
-	"etcd":             "etcd",
 
-	"checks.NAME.vantages": "vantages",
-
-	"sites.NAME.signals.NAME.vantages": "vantages",
+	"etcd.tls":      "connections to etcd",
+	"etcd.user":     "connections to etcd",
+	"etcd.password": "connections to etcd",
+	"etcd.insecure": "connections to etcd",
 
 	"notify": "notifications",
 	"ping":   "the dead-man ping",

@@ -18,6 +18,7 @@ type Config struct {
 	State     State
 	Control   Control
 	Leader    Leader
+	Etcd      Etcd
 	Reconcile Reconcile
 	Canary    Canary
 	Guard     Guard
@@ -28,6 +29,7 @@ type Config struct {
 	Sites     []scenario.Site        // sorted by name
 	Scenarios []scenario.Scenario    // in the order of the file, without rings
 	Records   []*steer.Spec          // in the order of the file, each key once
+	Vantages  Vantages
 	Sources   Sources
 	Warnings  []Warning // sorted by position
 }
@@ -55,6 +57,7 @@ type Lock string
 // The locks of this version.
 const (
 	LockFile Lock = "file" // a lock file in State.Dir: one host
+	LockEtcd Lock = "etcd" // a lease in Config.Etcd
 	LockNone Lock = "none" // none at all; only with Leader.IAmAlone
 )
 

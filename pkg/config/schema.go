@@ -37,7 +37,7 @@ func hostWord() *kind {
 
 var nodeKeys = []field{
 	{name: "name", kind: hostWord(), word: "the host name", doc: "name of this node in the zone's stamp, in status and in the journal"},
-	{name: "vantage", kind: hostWord(), word: "the node's name", doc: "where this node looks from, for vantages, which are not built"},
+	{name: "vantage", kind: hostWord(), word: "the node's name", doc: "where this node looks from: what vantages know it by, each node by another name"},
 }
 
 var stateKeys = []field{

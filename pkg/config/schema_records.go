@@ -91,7 +91,7 @@ func causeKeys() []field {
 }
 
 var vantageKeys = []field{
-	{name: "of", kind: listOf(hostWord()), need: true, doc: "whose word counts"},
+	{name: "of", kind: listOf(hostWord()), need: true, doc: "node.vantage of each node whose word counts"},
 	{name: "down", kind: count(1, math.MaxInt32), def: "1", doc: "how many of them must say down"},
 }
 
@@ -114,7 +114,7 @@ var checkKeys = []field{
 		field{name: "max", kind: duration(time.Second), def: "2m", doc: "longest pause"},
 	), word: "off", doc: "a target that is down is left alone between two attempts, unless nothing else of a record set is usable"},
 	{name: "causes", kind: object(causeKeys()...), doc: "what a failure counts as, by its cause: fail, unknown (neither way), or disable: the last failure that brings a target down keeps it out until sidestep approve ADDRESS, or another definition of the check"},
-	{name: "vantages", kind: object(vantageKeys...), doc: "how many nodes must agree; needs etcd"},
+	{name: "vantages", kind: object(vantageKeys...), doc: "nodes that judge together what the check probes, each by its own results: down when down of them say so, up when so many say up that the others could not make it down, else it stays as it is; one that is silent or blind counts as neither; needs etcd"},
 }
 
 var siteKeys = []field{
@@ -122,7 +122,7 @@ var siteKeys = []field{
 		field{name: "check", kind: label("a check's name"), need: true, doc: "how it is probed"},
 		field{name: "targets", kind: listOf(address("an address")), need: true, doc: "what is probed, with one check once, however many signals and answers rest on it"},
 		field{name: "need", kind: pattern("any, all, or a number", `any|all|[1-9][0-9]{0,5}`), def: "any", doc: "how many of them must be up for the signal to be true"},
-		field{name: "vantages", kind: object(vantageKeys...), doc: "who judges; needs etcd"},
+		field{name: "vantages", kind: object(vantageKeys...), doc: "who judges its targets, instead of the check's: nodes inside another site, say; a node that is none of them does not probe them; needs etcd"},
 	)), need: true, doc: "the dimensions of its reach: internet, access, wan, lan, or names of your own; the state of the site is the first of these that is so: maintenance, no-internet, no-access, no-wan, no-lan, no-NAME of the others by name, unknown (none is false, and one is not known), ok"},
 	{name: "return", kind: object(
 		field{name: "after_outage", kind: duration(0), def: "30m", doc: "outages longer than this: from a verdict down to the verdict up, without maintenance; the longest of the site's answers counts, and then all of them wait"},
@@ -170,5 +170,6 @@ var recordKeys = []field{
 		field{name: "when", kind: label("a scenario"), doc: "while this holds"},
 		field{name: "if_none", kind: boolean(), word: "true without when", doc: "while none of the answers is usable"},
 	), doc: "disaster recovery"},
+	{name: "vantages", kind: object(vantageKeys...), doc: "who judges its answers, instead of the checks'; what is probed with one check at one address can be judged in one way only; needs etcd"},
 	{name: "adopt", kind: choice("ask", "auto"), word: "adopt of the file", doc: "as adopt, for this record set"},
 }

@@ -87,7 +87,7 @@ func TestEveryMissingFeatureIsNamed(t *testing.T) {
 	generic := regexp.MustCompile(`\[\d+\]`)
 	checks := regexp.MustCompile(`^checks\.[a-z0-9-]+`)
 	signals := regexp.MustCompile(`^sites\.[a-z0-9-]+\.signals\.[a-z0-9-]+`)
-	for _, name := range []string{"not-built", "lock-etcd"} {
+	for _, name := range []string{"not-built"} {
 		_, err := Parse(name, []byte(read(t, "testdata/bad/"+name+".yaml")), world())
 		var all Errors
 		if !errors.As(err, &all) {

@@ -103,17 +103,18 @@ func (c *Config) shown() shown {
 		zones = append(zones, showZone(z))
 	}
 	for _, spec := range c.Records {
-		records = append(records, showRecord(spec))
+		records = append(records, showRecord(spec).with("vantages", showVantages(c.Vantages.Records[spec.Key])))
 	}
 	checks := shown{}
 	for _, name := range slices.Sorted(maps.Keys(c.Checks)) {
-		checks = checks.with(name, showCheck(c.Checks[name], c.TLSFiles[name]))
+		checks = checks.with(name, showCheck(c.Checks[name], c.TLSFiles[name]).with("vantages", showVantages(c.Vantages.Checks[name])))
 	}
 	return shown{
 		{"node", shown{{"name", c.Node.Name}, {"vantage", c.Node.Vantage}}},
 		{"state", shown{{"dir", c.State.Dir}, {"max_age", c.State.MaxAge}}},
 		{"control", shown{{"socket", c.Control.Socket}, {"listen", ""}}},
 		{"leader", shown{{"lock", string(c.Leader.Lock)}, {"i_am_alone", c.Leader.IAmAlone}}},
+		{"etcd", showEtcd(c.Etcd)},
 		{"reconcile", shown{
 			{"debounce", c.Reconcile.Debounce},
 			{"every", c.Reconcile.Every},
@@ -124,7 +125,7 @@ func (c *Config) shown() shown {
 		{"adopt", string(c.Adopt)},
 		{"zones", zones},
 		{"checks", checks},
-		{"sites", showSites(c.Sites)},
+		{"sites", showSites(c.Sites, c.Vantages)},
 		{"scenarios", showScenarios(c.Scenarios)},
 		{"records", records},
 	}

@@ -3,7 +3,7 @@ package config
 import "sidestep/pkg/scenario"
 
 // showSites writes the sites; nil when there are none.
-func showSites(sites []scenario.Site) any {
+func showSites(sites []scenario.Site, vantages Vantages) any {
 	if len(sites) == 0 {
 		return nil
 	}
@@ -13,6 +13,7 @@ func showSites(sites []scenario.Site) any {
 		for _, signal := range site.Signals {
 			signals = signals.with(signal.Name, shown{
 				{"check", signal.Check}, {"targets", signal.Targets}, {"need", signal.Need},
+				{"vantages", showVantages(vantages.Signals[signalKey(site.Name, signal.Name)])},
 			})
 		}
 		one := shown{{"signals", signals}}

@@ -113,6 +113,9 @@ func New(options Options) (*Daemon, error) {
 }
 
 func (d *Daemon) build() error {
+	if err := unbuilt(d.config); err != nil {
+		return err
+	}
 	d.steered.set(d.config)
 	zones, err := d.adapters()
 	if err != nil {
@@ -183,6 +186,7 @@ func EngineConfig(c *config.Config) engine.Config {
 		MaxChanges: c.Guard.MaxChanges,
 		Canary:     canarySpec(c.Canary),
 	}
+	out.Vantage, out.Vantages = c.Node.Vantage, c.Judged()
 	out.Mass = engine.Mass(c.Guard.Mass)
 	out.MaxWrites.Count, out.MaxWrites.Window = c.Guard.MaxWrites.Count, c.Guard.MaxWrites.Window
 	for _, z := range c.Zones {

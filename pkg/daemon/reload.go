@@ -65,6 +65,9 @@ func (d *Daemon) loadAgain() (*config.Config, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := unbuilt(next); err != nil {
+		return nil, err
+	}
 	if changed := needsRestart(d.options.Config, next); len(changed) > 0 {
 		return nil, restartFor(changed)
 	}

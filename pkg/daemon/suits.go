@@ -51,3 +51,19 @@ func exposed(c *config.Config, zone record.Name, promises provider.Promises) str
 	}
 	return "; once they were used, the addresses for disasters of " + strings.Join(names, ", ") + " are among those copies"
 }
+
+// Unbuilt is what is in a config that this version can rehearse and not run; empty
+// when it can run all of it.
+func Unbuilt(c *config.Config) string {
+	if len(c.Etcd.Endpoints) == 0 {
+		return "" // without it neither the lock nor vantages are accepted
+	}
+	return "etcd: not built yet: a lock and vantages that several nodes share; sidestep simulate plays them, and sidestep run refuses them"
+}
+
+func unbuilt(c *config.Config) error {
+	if text := Unbuilt(c); text != "" {
+		return &control.Error{Message: c.File + ": " + text, Hint: "remove etcd, lock: etcd and vantages", Exit: control.ExitUsage}
+	}
+	return nil
+}
