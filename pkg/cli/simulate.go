@@ -27,14 +27,18 @@ func (a *app) simulateCommand() *cobra.Command {
 TIMELINE is a file (- is stdin) with one event a line, in the order of time, and
 comments that begin with #:
 
-  TIME up|down|unknown TARGET [PHASE/CAUSE]
-                               what probes of TARGET find from then on
+  TIME up|down|unknown TARGET [PHASE/CAUSE] [from VANTAGE]
+                               what probes of TARGET find from then on, at every
+                               node, or at that of one vantage
   TIME drain|undrain|freeze|unfreeze|approve|override set|override clear ...
                                as on the command line; --at may be a TIME
   TIME provider fail|ok ZONE   calls to the zone's provider fail, or work again
   TIME canary fail|ok          no target of the canary answers, or all do
   TIME restart [DOWNTIME]      the daemon ends, and one begins after DOWNTIME
   TIME lease lost|won          this node may not write, or may again
+  TIME vantage silent|back NAME
+                               the node of another vantage is not heard, or is
+                               again; after 30s its word counts as unknown
 
 TIME is a duration from the start: 90s, 1h30m, or a number of seconds. TARGET is
 an address, CHECK@ADDRESS or SITE.SIGNAL. PHASE/CAUSE is where and why it fails,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"sidestep/pkg/engine"
@@ -37,7 +38,11 @@ func (w *world) settled() engine.State {
 	state := engine.New(w.decides, w.now()).State()
 	since := epoch.Add(-ago)
 	for id, t := range state.Targets {
-		t.Verdict, t.Passes, t.Since = health.Up, w.targets[id].spec.Rise, since
+		name, _, _ := strings.Cut(id, "@")
+		t.Verdict, t.Passes, t.Since = health.Up, w.decides.Checks[name].Rise, since
+		if t.Counted != nil {
+			t.Counted = &engine.CountedState{Verdict: health.Up, Since: since}
+		}
 		state.Targets[id] = t
 	}
 	for i := range state.Sets {
@@ -70,6 +75,9 @@ func (w *world) setUp(ctx context.Context) error {
 		if report := w.writer.Once(ctx, work, reconcile.Orders{}); report.Err != nil {
 			return fmt.Errorf("set up zone %s: %w", z.name, report.Err)
 		}
+	}
+	for _, n := range w.others {
+		n.begin(w.now(), state, true)
 	}
 	w.begin(state, true)
 	return w.settle(ctx)

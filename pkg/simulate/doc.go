@@ -17,6 +17,11 @@
 // where a target waits for it. What a provider that fails did not take is tried
 // again after the pauses of reconcile.retry.
 //
+// Where vantages judge, their nodes are played as well (node.go, vantages.go): each is
+// an engine of the same config with a canary that passes, and probes by itself, in the same rhythm.
+// What one says the others hear at once, until the timeline has it silent. Persons'
+// words reach them all. A restart, the lease and the canary of the timeline are this node's.
+//
 // A run begins settled (begin.go): every target has been up for longer than any
 // hold, the zones are as reconcile would leave them, every other value that the
 // config names is parked, and nothing waits for a first yes.

@@ -27,6 +27,7 @@ type drawn struct {
 	addresses []string // that record sets rest on
 	signals   []string // addresses that signals rest on
 	first     string   // an answer of r0
+	vantages  string   // of each check; empty where this node judges alone
 }
 
 // addresses are few, so that record sets share them.
@@ -110,6 +111,9 @@ func (d *drawn) drawRecord(t *rapid.T, name string) {
 func (d drawn) text(damped bool) string {
 	var out strings.Builder
 	out.WriteString("zones: [{zone: example.com, provider: route53}]\n")
+	if d.vantages != "" {
+		out.WriteString("node: {name: n, vantage: eu}\netcd: {endpoints: [\"http://127.0.0.1:2379\"]}\n")
+	}
 	if d.canary {
 		out.WriteString("canary: {targets: [{tcp: \"198.51.100.53:53\"}]}\n")
 	}
@@ -123,7 +127,7 @@ func (d drawn) text(damped bool) string {
 		if damped {
 			line += d.delays[i]
 		}
-		out.WriteString("  " + line + "}\n")
+		out.WriteString("  " + line + d.vantages + "}\n")
 	}
 	out.WriteString(d.sites + d.scenarios + "records:\n")
 	for i, line := range d.records {

@@ -24,8 +24,8 @@ var causes = []string{
 	string(check.CauseTooLarge), string(check.CauseLoss), string(check.CauseLocal),
 }
 
-// result is up, down or unknown TARGET [PHASE/CAUSE]: what the probes of a target
-// find from now on.
+// result is up, down or unknown TARGET [PHASE/CAUSE] [from VANTAGE]: what the probes
+// of a target find from now on, at every node or at that of one vantage.
 func (p *parser) result(verb string, words []string) (action, error) {
 	if len(words) == 0 {
 		return nil, fmt.Errorf("expected a target, got nothing; a target is an address, CHECK@ADDRESS or SITE.SIGNAL")
@@ -48,15 +48,23 @@ func (p *parser) result(verb string, words []string) (action, error) {
 		}
 		rest = rest[1:]
 	}
-	if len(rest) > 0 && rest[0] == "from" {
-		return nil, fmt.Errorf("not built yet: results from vantages; remove %q", strings.Join(rest, " "))
+	vantage, targets, rest, err := p.from(rest, targets)
+	if err != nil {
+		return nil, err
 	}
 	if err := nothing(rest); err != nil {
 		return nil, err
 	}
 	return func(w *world) error {
-		for _, id := range targets {
-			w.targets[id].finds, w.targets[id].times = finds, 0
+		for _, n := range w.nodes() {
+			if vantage != "" && vantage != n.decides.Vantage {
+				continue
+			}
+			for _, id := range targets {
+				if t := n.targets[id]; t != nil {
+					t.finds, t.times = finds, 0
+				}
+			}
 		}
 		return nil
 	}, nil

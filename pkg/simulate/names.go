@@ -22,6 +22,9 @@ type names struct {
 	meant     map[string][]string // ids of targets, by address, value of an answer, or SITE.SIGNAL
 	zones     []record.Name
 	hasCanary bool
+	own       string   // this node's vantage
+	vantages  []string // those whose word counts somewhere, sorted
+	judged    map[check.Target]*check.Vantages
 	config    *config.Config
 	engine    *engine.Engine // of a world in which nothing happens; knows what overrides can be of
 }
@@ -30,8 +33,9 @@ func namesOf(c *config.Config) names {
 	n := names{
 		byID: map[string]check.Target{}, meant: map[string][]string{}, hasCanary: len(c.Canary.Targets) > 0,
 		config: c, engine: engine.New(daemon.EngineConfig(c), nowAt(0)),
+		own: c.Node.Vantage, vantages: vantagesOf(c), judged: c.Judged(),
 	}
-	for _, t := range n.engine.Targets() {
+	for _, t := range n.engine.Judged() {
 		n.byID[t.ID()] = t
 		n.meant[t.Address] = append(n.meant[t.Address], t.ID())
 	}

@@ -85,18 +85,28 @@ func (w *world) moment(ctx context.Context, events []Event) error {
 		}
 	}
 	if w.engine == nil {
-		if w.clock.Boot() < w.returns {
+		if len(w.others) == 0 && w.clock.Boot() < w.returns {
 			return nil
 		}
-		if err := w.start(); err != nil {
+		if w.clock.Boot() >= w.returns {
+			if err := w.start(); err != nil {
+				return err
+			}
+		}
+	}
+	for _, n := range w.nodes() {
+		if n.engine == nil {
+			continue
+		}
+		if err := w.probe(n); err != nil {
 			return err
 		}
 	}
-	if err := w.probe(); err != nil {
-		return err
-	}
 	if err := w.settle(ctx); err != nil {
 		return err
+	}
+	if w.engine == nil {
+		return nil
 	}
 	w.flush()
 	w.tellWaiting()
@@ -113,21 +123,15 @@ func (w *world) nextMoment(events []Event) time.Duration {
 		event = begins + events[0].At
 	}
 	if w.engine == nil {
-		return min(event, w.returns)
+		event = min(event, w.returns)
 	}
 	w.leaveOut(event)
 	next := event
-	if w.next != 0 {
-		next = min(next, w.next)
+	for _, n := range w.nodes() {
+		next = min(next, n.nextMoment())
 	}
-	for _, t := range w.probed {
-		next = min(next, t.due)
-		if t.hasten != 0 {
-			next = min(next, t.hasten)
-		}
-	}
-	if len(w.canary.names) > 0 {
-		next = min(next, w.canary.due)
+	if w.engine == nil {
+		return next
 	}
 	for _, z := range w.order {
 		if tries := z.next(w.leads); tries != nil {

@@ -18,8 +18,10 @@ func (w *world) enough(t *target) int {
 // guard against mass failures remembers nothing.
 func (w *world) calm() time.Duration {
 	longest := time.Duration(0)
-	for _, t := range w.probed {
-		longest = max(longest, t.spec.Interval*time.Duration(w.enough(t)))
+	for _, n := range w.nodes() {
+		for _, t := range n.probed {
+			longest = max(longest, t.spec.Interval*time.Duration(w.enough(t)))
+		}
 	}
 	return longest + 4*daemon.CanaryEvery + w.decides.Mass.Within
 }
@@ -46,12 +48,17 @@ func (w *world) leaveOut(event time.Duration) {
 		return
 	}
 	w.asleep = true
-	for _, t := range w.probed {
-		if !w.restless(t) {
-			t.due = max(t.due, t.slotFrom(until))
+	for _, n := range w.nodes() {
+		for _, t := range n.probed {
+			if !w.restless(t) {
+				t.due = max(t.due, t.slotFrom(until))
+			}
+		}
+		n.canary.due = max(n.canary.due, slotFrom(n.started, daemon.CanaryEvery, until))
+		if len(w.others) > 0 {
+			w.greet(n, min(until, begins+2*longest)) // nothing will keep it from being heard
 		}
 	}
-	w.canary.due = max(w.canary.due, slotFrom(w.started, daemon.CanaryEvery, until))
 }
 
 // restless reports whether the results of a target may go on to change something:
@@ -62,12 +69,14 @@ func (w *world) restless(t *target) bool { return t.held != 0 || t.times < w.eno
 // wake goes on with all probes at their next time.
 func (w *world) wake(now time.Duration) {
 	w.asleep = false
-	for _, t := range w.probed {
-		if t.held == 0 {
-			t.due = t.slotAfter(now)
+	for _, n := range w.nodes() {
+		for _, t := range n.probed {
+			if t.held == 0 {
+				t.due = t.slotAfter(now)
+			}
 		}
+		n.canary.due = slotAfter(n.started, daemon.CanaryEvery, now)
 	}
-	w.canary.due = slotAfter(w.started, daemon.CanaryEvery, now)
 }
 
 func (t *target) slotFrom(at time.Duration) time.Duration {

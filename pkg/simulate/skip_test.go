@@ -17,7 +17,7 @@ import (
 // TestLeavingOutChangesNothing draws timelines with stretches in which nothing
 // happens, and compares a run that leaves probes out with one that makes all.
 func TestLeavingOutChangesNothing(t *testing.T) {
-	for name, text := range map[string]string{"all": twoServers, "chain": chain, "canary": withCanary, "cooldown": withCooldown, "sites": withSites} {
+	for name, text := range map[string]string{"all": twoServers, "chain": chain, "canary": withCanary, "cooldown": withCooldown, "sites": withSites, "vantages": withVantages} {
 		t.Run(name, func(t *testing.T) {
 			c := load(t, text)
 			rapid.Check(t, func(t *rapid.T) {
@@ -43,6 +43,18 @@ func drawTimeline(t *rapid.T, c *config.Config) string {
 	}
 	for _, site := range c.Sites {
 		events = append(events, "approve "+site.Name, "drain "+site.Name+" --for 40m --reason x", "undrain "+site.Name)
+	}
+	for _, name := range vantagesOf(c) {
+		if name != c.Node.Vantage {
+			events = append(events, "vantage silent "+name, "vantage back "+name)
+		}
+		target := "10.0.0.1"
+		if name == "dc1" {
+			target = "dc2.lan"
+		}
+		for _, verb := range []string{"down", "up", "unknown"} {
+			events = append(events, verb+" "+target+" from "+name)
+		}
 	}
 	var out strings.Builder
 	at := 0

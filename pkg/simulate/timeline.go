@@ -120,21 +120,12 @@ func verbs() map[string]func(p *parser, verb string, words []string) (action, er
 		"override": (*parser).override,
 		"drain":    (*parser).drain, "undrain": (*parser).drain,
 		"freeze": (*parser).freeze, "unfreeze": (*parser).freeze,
-		"vantage": notBuilt("vantages"),
+		"vantage": (*parser).vantage,
 	}
 }
 
 // verbNames are those that a timeline may have.
-func verbNames() []string {
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(verbs())), func(verb string) bool { return verb == "vantage" })
-}
-
-// notBuilt refuses an event of a feature that this version does not have.
-func notBuilt(feature string) func(*parser, string, []string) (action, error) {
-	return func(*parser, string, []string) (action, error) {
-		return nil, fmt.Errorf("not built yet: %s; remove the line", feature)
-	}
-}
+func verbNames() []string { return slices.Sorted(maps.Keys(verbs())) }
 
 // near is a hint: the word that was probably meant, or all there are.
 func near(word string, words []string) string {
