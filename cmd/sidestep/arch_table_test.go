@@ -54,7 +54,7 @@ var rooms = map[string]allowed{
 	"pkg/provider":                  {own: "record", mods: "golang.org/x/time/rate"},
 	"pkg/provider/memory":           {own: "record provider"},
 	"pkg/provider/providertest":     {own: "record provider"},
-	"pkg/provider/generic":          {own: "record provider", mods: "github.com/libdns/libdns"},
+	"pkg/provider/generic":          {own: "record provider provider/httpapi", mods: "github.com/libdns/libdns"},
 	"pkg/provider/vendordata":       {mods: "github.com/libdns/libdns"},
 	"pkg/provider/httpapi":          {own: "provider"},
 	"pkg/provider/httpapi/httpfake": {},

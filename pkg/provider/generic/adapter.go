@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -60,20 +62,22 @@ type Adapter struct {
 	known   Known
 	late    time.Duration
 	lag     time.Duration
+	secrets []provider.Secret // of the zone's settings, which an error may repeat
 	limiter *provider.Limiter // asked once for each call of the library
 	now     func() time.Time
 
 	mu      sync.Mutex
-	records int // how many the last list had
-	strays  int // calls that were given up and have not come back
-	open    int // those of them that can change the zone
+	records int       // how many the last list had
+	empty   time.Time // since when lists are empty where nothing was known; zero when none did
+	strays  int       // calls that were given up and have not come back
+	open    int       // those of them that can change the zone
 }
 
 // New makes the adapter of one zone over a library that is ready to be called.
 // Late and Lag of the settings override what is assumed.
 func New(s provider.Settings, library Library, known Known) *Adapter {
 	return &Adapter{
-		zone: s.Zone, library: library, known: known, limiter: s.Limiter, now: time.Now,
+		zone: s.Zone, library: library, known: known, limiter: s.Limiter, now: time.Now, secrets: slices.Collect(maps.Values(s.Secrets)),
 		late: cmp.Or(s.Late, defaultLate), lag: cmp.Or(s.Lag, defaultLag),
 	}
 }
@@ -110,6 +114,10 @@ func (a *Adapter) fetch(ctx context.Context) ([]entry, error) {
 	case len(first) > 0 && len(first) >= last:
 		a.remember(len(first))
 		return first, nil
+	case len(first) == 0:
+		if err := a.doubtEmpty(ctx); err != nil {
+			return nil, err
+		}
 	}
 	second, err := a.get(ctx)
 	if err != nil {
@@ -120,6 +128,36 @@ func (a *Adapter) fetch(ctx context.Context) ([]entry, error) {
 	}
 	a.remember(len(second))
 	return second, nil
+}
+
+// patience is how long a call may wait in place for a list that can be believed.
+const patience = 5 * time.Second
+
+// doubtEmpty does not believe that a zone has no record at all when nothing is
+// known of it yet: an API that is out of order answers so too, and the zone of
+// another account. It is believed when a list that cannot be of the same moment,
+// the lag later, says so again.
+func (a *Adapter) doubtEmpty(ctx context.Context) error {
+	a.mu.Lock()
+	if a.empty.IsZero() {
+		a.empty = a.now()
+	}
+	wait := a.lag - a.now().Sub(a.empty)
+	a.mu.Unlock()
+	switch {
+	case wait <= 0:
+		return nil
+	case wait <= patience:
+		if err := provider.Sleep(ctx, wait); err != nil {
+			return &provider.Error{Class: provider.Retryable, Op: a.op("list zone", string(a.zone)), Code: "empty list", Err: err}
+		}
+		return nil
+	}
+	return &provider.Error{
+		Class: provider.Retryable, Op: a.op("list zone", string(a.zone)), Code: "empty list", After: wait,
+		Err:  fmt.Errorf("expected records, got none; it is believed when a list in %v says so again", wait.Round(time.Second)),
+		Hint: "see whether the credential is of the account that has the zone; if the zone is new, put any record into it at the provider, a TXT will do",
+	}
 }
 
 func (a *Adapter) lost(format string, args ...any) error {

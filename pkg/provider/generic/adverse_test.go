@@ -154,6 +154,7 @@ func TestEmptyListIsAnError(t *testing.T) {
 		}
 		return rrs
 	}}, Known{}, twoAddresses()...)
+	a.lag = time.Millisecond
 	_, err = a.List(t.Context())
 	wantClass(t, err, provider.Retryable, "0 records, then 2")
 	listed(t, a)

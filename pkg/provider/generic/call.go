@@ -7,11 +7,13 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/libdns/libdns"
 
 	"sidestep/pkg/provider"
+	"sidestep/pkg/provider/httpapi"
 )
 
 const (
@@ -128,7 +130,7 @@ func (a *Adapter) classed(at attempt, err error) error {
 	if _, typed := errors.AsType[*provider.Error](err); typed {
 		return err
 	}
-	e := &provider.Error{Class: provider.Retryable, Op: at.op, Err: plain(err)}
+	e := &provider.Error{Class: provider.Retryable, Op: at.op, Err: a.told(err)}
 	if at.write {
 		e.Class = provider.Ambiguous
 	}
@@ -161,6 +163,30 @@ func (a *Adapter) byStatus(e *provider.Error, at attempt, status int) {
 	if certain && status >= 400 && status < 500 && status != http.StatusTooManyRequests {
 		e.Class = provider.Permanent
 	}
+}
+
+// maxTold is how much of a library's error is told, in bytes.
+const maxTold = 200
+
+// tellable is an error of a library as it may be told.
+type tellable struct {
+	text string
+	err  error
+}
+
+func (t *tellable) Error() string { return t.text }
+
+func (t *tellable) Unwrap() error { return t.err }
+
+// told makes an error of a library fit for a log and a terminal: it may hold the
+// page of a gateway, the answer of an API, and the credential in either.
+func (a *Adapter) told(err error) error {
+	err = plain(err)
+	text := httpapi.Foreign(err.Error(), a.secrets...)
+	if len(text) > maxTold {
+		text = strings.ToValidUTF8(text[:maxTold], "") + "…"
+	}
+	return &tellable{text, err}
 }
 
 // plain takes the URL out of net/http's error, which may hold a credential.

@@ -22,7 +22,8 @@
 // one that ignores its deadline is left behind and waited for before the next
 // write. (A library that ends the process, or panics in a goroutine of its own,
 // cannot be held back.) A list that fails is an error; one that is empty where
-// there were records too; one that is shorter than the last is asked for again
+// there were records too; the first one that is empty is believed when another,
+// the lag later, is so too; one that is shorter than the last is asked for again
 // and has to come back the same. A name that can be read as relative and as
 // absolute is not written to. A record without a TTL of its own is not paused,
 // because it would come back with another. An error without a class is

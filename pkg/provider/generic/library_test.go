@@ -305,7 +305,7 @@ func TestConformance(t *testing.T) {
 				Zone: zoneName,
 				New: func(t providertest.TB) (provider.Adapter, providertest.Hand) {
 					h := &hand{t: t, library: newLibrary(t, &store{}, kind.habits), known: kind.known}
-					return New(provider.Settings{Zone: zoneName}, h.library, h.known), h
+					return New(provider.Settings{Zone: zoneName, Lag: time.Millisecond}, h.library, h.known), h
 				},
 			})
 		})

@@ -10,6 +10,7 @@ import (
 	"github.com/libdns/libdns"
 
 	"sidestep/pkg/provider"
+	"sidestep/pkg/provider/httpapi"
 	"sidestep/pkg/record"
 )
 
@@ -128,7 +129,7 @@ func (b *builder) answer(t record.Type, name record.Name, err error, e entry) {
 }
 
 func (b *builder) skip(e entry, err error) {
-	b.snap.Skipped = append(b.snap.Skipped, fmt.Sprintf("%s %s %q: %v", e.rr.Name, e.rr.Type, e.rr.Data, err))
+	b.snap.Skipped = append(b.snap.Skipped, httpapi.Foreign(fmt.Sprintf("%.100s %.20s %.60q: %v", e.rr.Name, e.rr.Type, e.rr.Data, err)))
 }
 
 // text takes a TXT: a stamp, a copy, another tool's mark, or nothing that
