@@ -40,6 +40,7 @@ type worker struct {
 	slot     *job          // what waits
 	wake     chan struct{} // holds one token while slot is filled
 	sets     int           // record sets in the last list
+	stamped  bool          // it had a stamp
 	id       string        // the zone's own at the provider, where lists tell it
 	next     *Zone         // what takes the place of zone between two rounds; nil for nothing
 	urgent   bool          // what failed is to be tried now
@@ -286,16 +287,21 @@ func (w *worker) list(ctx context.Context) (*provider.Snapshot, error) {
 
 // notEmptied refuses a list that came back empty, stamp and all, where there
 // were record sets: the wrong file, the wrong view or the wrong account, but
-// not the zone. A single record set may well be gone by somebody's hand.
+// not the zone. A single record set may well be gone by somebody's hand, but not
+// with the stamp beside it.
 func (w *worker) notEmptied(s *provider.Snapshot) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if before := w.sets; before > 1 && len(s.Sets) == 0 && len(s.Stamps) == 0 {
-		e := provider.Failf(provider.Retryable, "list zone "+string(w.zone.Name), "", "the list is empty where there were %d record sets", before)
+	if gone := w.sets > 1 || w.sets == 1 && w.stamped; gone && len(s.Sets) == 0 && len(s.Stamps) == 0 {
+		what := fmt.Sprintf("were %d record sets", w.sets)
+		if w.sets == 1 {
+			what = "was a record set, and a stamp"
+		}
+		e := provider.Failf(provider.Retryable, "list zone "+string(w.zone.Name), "", "the list is empty where there %s", what)
 		e.Hint = "if that is meant, restart sidestep"
 		return e
 	}
-	w.sets = len(s.Sets)
+	w.sets, w.stamped = len(s.Sets), len(s.Stamps) > 0
 	return nil
 }
 
