@@ -36,7 +36,9 @@
 //
 // Zones are worked side by side, each by one worker, so that one in trouble
 // never stops another; the record sets of a zone go one after the other, and
-// one that its provider refuses is given up for the round and stops no other.
+// one that its provider refuses is given up for the round and stops no other. Of a
+// set whose TTL or weights are refused only those are given up: they are tried again
+// in each round and told until they are taken.
 // Each worker has a slot for one piece of work, in which the newest replaces
 // what still waits. A round gives way to it after each call and whenever it
 // waits; work that failed is tried again until newer work takes its place.

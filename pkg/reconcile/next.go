@@ -47,6 +47,7 @@ type footing struct {
 	now      time.Duration        // boot time
 	follows  bool                 // the zone was not listed but worked out: it lacks no write of ours
 	full     map[record.Key]error // sets that take no more live values
+	denied   denied
 }
 
 // next is as much of what a record set is due as fits in one call.
@@ -61,7 +62,7 @@ func (f footing) due(s plan.Set) step {
 	if at := f.doubt.zoneListed(); f.promises.Fenced && !f.follows && f.now < at {
 		return step{wait: at, why: "the stamp of the last write may not be in the list yet"}
 	}
-	add, away := split(s.Open())
+	add, away := split(f.denied.open(s))
 	if f.full[s.Key()] != nil {
 		return f.room(s, away)
 	}
@@ -143,11 +144,11 @@ func (footing) wantedLive(s plan.Set) bool {
 // aways sends the take-aways, and with them the adds, when nothing speaks
 // against it. A swap has no survivor, so it waits until no older call is open:
 // one that came later would write over the new value, of which there is no copy.
-// A TTL goes in a call of its own where the set is not written whole: one that the
-// provider refuses must not keep a value that is down in the answer.
+// TTLs and weights go in a call of their own where the set is not written whole: one
+// that the provider refuses must not keep a value that is down in the answer.
 func (f footing) aways(s plan.Set, add, away []plan.Change) step {
 	if !f.promises.Whole && (pauses(away) || swaps(away)) {
-		away = without(away, record.SetTTL)
+		away = onlyValues(away)
 	}
 	next := step{add: add, away: away, survivors: f.survivors(s)}
 	if f.promises.OneByOne {
@@ -204,8 +205,9 @@ func pauses(away []plan.Change) bool { return has(away, record.Pause) }
 
 func swaps(away []plan.Change) bool { return has(away, record.Swap) }
 
-func without(changes []plan.Change, action record.Action) []plan.Change {
-	return slices.DeleteFunc(slices.Clone(changes), func(c plan.Change) bool { return c.Action == action })
+// onlyValues leaves out the changes of TTLs and weights.
+func onlyValues(changes []plan.Change) []plan.Change {
+	return slices.DeleteFunc(slices.Clone(changes), func(c plan.Change) bool { return slices.Contains(attributes, c.Action) })
 }
 
 func has(changes []plan.Change, action record.Action) bool {

@@ -65,7 +65,7 @@ func (r *round) noRoom(s plan.Set, full error) error {
 	if !ok {
 		return full
 	}
-	add, away := split(s.Open())
+	add, away := split(r.denied.open(s))
 	live := s.Seen.Live()
 	hint := fmt.Sprintf("the provider takes %d live at most, and live now: %s", len(live), words(live))
 	switch {

@@ -38,12 +38,13 @@ type round struct {
 	unclear  int                   // calls in a row whose outcome only the list could tell
 	aside    map[record.Key]error  // record sets that this round gave up
 	full     map[record.Key]error  // record sets whose last add was refused because nothing more fits in
+	denied   denied
 }
 
 func (w *worker) newRound(work engine.Work, orders Orders) *round {
 	return &round{
 		worker: w, work: work, orders: orders, report: Report{Zone: w.zone.Name},
-		refused: map[record.Key]int{}, accepted: map[record.Change]int{}, aside: map[record.Key]error{}, full: map[record.Key]error{},
+		refused: map[record.Key]int{}, accepted: map[record.Change]int{}, aside: map[record.Key]error{}, full: map[record.Key]error{}, denied: denied{},
 	}
 }
 
@@ -170,7 +171,7 @@ func (w *worker) newer() bool {
 // round gave up.
 func (r *round) pending() bool {
 	return slices.ContainsFunc(r.current.Sets, func(s plan.Set) bool {
-		return r.aside[s.Key()] == nil && len(s.Open()) > 0
+		return r.aside[s.Key()] == nil && len(r.denied.open(s)) > 0
 	})
 }
 
@@ -178,7 +179,7 @@ func (r *round) pending() bool {
 // for the first that may have one.
 func (r *round) call(ctx context.Context) (more bool, err error) {
 	now := r.options.Clock.Boot()
-	on := footing{promises: r.zone.Adapter.Promises(), doubt: r.doubt, now: now, follows: r.follows, full: r.full}
+	on := footing{promises: r.zone.Adapter.Promises(), doubt: r.doubt, now: now, follows: r.follows, full: r.full, denied: r.denied}
 	var wait step
 	for _, s := range r.current.Sets {
 		if r.aside[s.Key()] != nil {
@@ -267,8 +268,11 @@ func (e *setsError) Unwrap() []error { return e.errs }
 // not.
 func (r *round) givenUp() error {
 	var errs []error
-	for _, key := range slices.SortedFunc(maps.Keys(r.aside), record.Key.Compare) {
-		errs = append(errs, r.aside[key])
+	for _, s := range r.current.Sets {
+		if err := r.aside[s.Key()]; err != nil {
+			errs = append(errs, err)
+		}
+		errs = append(errs, r.denied.errs(s)...)
 	}
 	if len(errs) == 0 {
 		return nil

@@ -47,7 +47,7 @@ func (r *round) send(ctx context.Context, s plan.Set, next step) error {
 	if r.options.Wrote != nil && !gateClosed(err) {
 		r.options.Wrote(Write{Zone: r.zone.Name, Changes: changes, Err: err})
 	}
-	return r.sort(s.Key(), err)
+	return r.sort(s.Key(), changes, err)
 }
 
 // notShown gives a record set up when a change of it would be sent once more
@@ -83,9 +83,10 @@ func (r *round) keepOutcome(changes []plan.Change, err error) {
 }
 
 // sort decides whether the round goes on after a call. What a provider refuses
-// for one record set must not keep the others from being written; what speaks
-// of the zone, the lease or the API as a whole ends the round.
-func (r *round) sort(key record.Key, err error) error {
+// for one record set must not keep the others from being written, and what it may
+// have refused for a TTL or a weight nothing else of the set; what speaks of the
+// zone, the lease or the API as a whole ends the round.
+func (r *round) sort(key record.Key, changes []plan.Change, err error) error {
 	if err == nil {
 		r.refused[key], r.unclear = 0, 0
 		delete(r.full, key)
@@ -102,9 +103,11 @@ func (r *round) sort(key record.Key, err error) error {
 		}
 		return nil
 	case provider.Permanent:
-		if full, ok := errors.AsType[*provider.Error](err); ok && full.Full && r.full[key] == nil {
+		full, ok := errors.AsType[*provider.Error](err)
+		switch {
+		case ok && full.Full && r.full[key] == nil:
 			r.full[key] = err
-		} else {
+		case !r.denied.add(key, changes, err):
 			r.aside[key] = err
 		}
 		return nil
