@@ -292,7 +292,7 @@ func (w *walk) start() {
 // ready reports whether sidestep leads, knows the zone, and doubts nothing.
 func (w *walk) ready() bool {
 	s := w.actor.status()
-	if s == nil || s.Leader.State != "leader" || !s.Zones[0].Listed || s.Zones[0].OpenCalls > 0 {
+	if s == nil || s.Leader.State != "leader" || !s.Zones[0].Listed || s.Zones[0].OpenCalls > 0 || s.Zones[0].Waits != nil {
 		return false
 	}
 	for _, target := range s.Targets {

@@ -38,6 +38,7 @@ With --json, names that stay (times in RFC 3339, null for none):
   at, daemon: false when none runs, saved_at
   records: as in status, and of each also
     zone, zone_error, judge_until, window_ends,
+    waits: {until, why}: what the zone's writes wait for, null for nothing,
     verification: {at, verified, detail}
     sites, scenarios: as in status, those that its answers rest on
     answers: as in status, and state unknown without a daemon, and

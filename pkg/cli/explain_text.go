@@ -327,6 +327,9 @@ func (x *explainer) plan(r control.ExplainedRecord) {
 	if r.WindowEnds != nil {
 		x.field(0, "window", "changes of the zone are gathered (debounce) until %s", x.until(*r.WindowEnds))
 	}
+	if r.Waits != nil {
+		x.field(0, "waits", "until %s: %s", x.until(r.Waits.Until), r.Waits.Why)
+	}
 	if r.ZoneError != "" {
 		x.field(0, "zone", "%s", zoneWords(r.Zone, r.ZoneError))
 	}

@@ -114,10 +114,13 @@ func foreseenLines(r control.Foreseen, o control.Overruled, now time.Time) []str
 	for _, s := range r.Stays {
 		lines = append(lines, fmt.Sprintf("%s cannot go out %s: %s; %s", s.Value, when, s.Reason, goesWhen(r, s)))
 	}
-	if what := moves(r); what != "" {
-		lines = append(lines, troubled(r, fmt.Sprintf("%s %s; %s live then", what, whenWords(r, o, now), plural(len(r.Live), "answer is", "answers are")))...)
+	if what := movesWhen(r, o, now); what != "" {
+		lines = append(lines, troubled(r, fmt.Sprintf("%s; %s live then", what, plural(len(r.Live), "answer is", "answers are")))...)
 	} else if len(r.Stays) == 0 {
 		lines = append(lines, unchanged(r))
+	}
+	if r.Waits != nil {
+		lines = append(lines, waitWords(r.Waits, now))
 	}
 	if len(r.Down) > 0 {
 		lines = append(lines, "WARNING: down by its probes, and taken for usable until that word ends: "+strings.Join(r.Down, ", "))
@@ -170,6 +173,20 @@ func moves(r control.Foreseen) string {
 		}
 	}
 	return strings.Join(parts, ", ")
+}
+
+// movesWhen says what moves and when. What goes out may have to wait for longer than
+// what comes in.
+func movesWhen(r control.Foreseen, o control.Overruled, now time.Time) string {
+	if moves(r) == "" {
+		return ""
+	}
+	if r.Waits == nil || len(r.In) == 0 || !r.At.Before(r.Waits.Until) {
+		return moves(r) + " " + whenWords(r, o, now)
+	}
+	in, out := r, r
+	in.Out, out.In = nil, nil
+	return fmt.Sprintf("%s %s, %s at %s", moves(in), whenWords(r, o, now), moves(out), timeWords(r.Waits.Until, now))
 }
 
 // whenWords is when it is written: by the clock with a daemon.

@@ -148,6 +148,9 @@ func (a *app) printZones(zones []control.Zone, now time.Time) {
 		if z.OpenCalls > 0 {
 			state += ", " + plural(z.OpenCalls, "open call", "open calls")
 		}
+		if z.Waits != nil {
+			state += ", " + waitWords(z.Waits, now)
+		}
 		rows = append(rows, []string{z.Zone, z.Provider, z.Pause, writeWords(z), state})
 	}
 	fmt.Fprintln(a.io.Out)
@@ -157,6 +160,11 @@ func (a *app) printZones(zones []control.Zone, now time.Time) {
 			fmt.Fprintln(a.io.Out, l.Text)
 		}
 	}
+}
+
+// waitWords is for how long is waited, and for what.
+func waitWords(w *control.Wait, now time.Time) string {
+	return fmt.Sprintf("waits %s: %s", max(w.Until.Sub(now), 0).Round(time.Second), w.Why)
 }
 
 // listWords is how old the list is that all is told from.

@@ -46,6 +46,7 @@ type ExplainedRecord struct {
 	Zone         string            `json:"zone"`
 	ListedAt     *time.Time        `json:"listed_at"`     // of the zone, as in Zone
 	WrittenAt    *time.Time        `json:"written_since"` // to the zone, as in Zone
+	Waits        *Wait             `json:"waits"`         // of the zone, as in Zone
 	ZoneError    string            `json:"zone_error"`    // why the zone could not be listed or written last
 	Answers      []ExplainedAnswer `json:"answers"`       // instead of those of Record
 	Sites        []Site            `json:"sites"`         // where its answers stand, and those of its scenarios

@@ -42,7 +42,8 @@ type Foreseen struct {
 	Type    string     `json:"type"`
 	Variant string     `json:"variant"`
 	Known   bool       `json:"known"` // false: its zone was not listed yet, or its targets are not judged; then the rest is empty
-	At      *time.Time `json:"at"`    // when it is written at the earliest
+	At      *time.Time `json:"at"`    // when the first of it is written at the earliest
+	Waits   *Wait      `json:"waits"` // what keeps what goes out for longer than that, or all of it until then; null for nothing
 	In      []string   `json:"in"`
 	Out     []string   `json:"out"`
 	Live    []string   `json:"live"` // once that is written

@@ -126,6 +126,13 @@ type Zone struct {
 
 	ListedAt  *time.Time `json:"listed_at"`     // of the list that all is told from; null before the first
 	WrittenAt *time.Time `json:"written_since"` // the last write, while that list may not show it; else null
+	Waits     *Wait      `json:"waits"`         // what it waits for with the next write, or would with what takes an answer away; null for nothing
+}
+
+// Wait is what only time can end.
+type Wait struct {
+	Until time.Time `json:"until"`
+	Why   string    `json:"why"` // for people
 }
 
 // Record is one record set.

@@ -257,6 +257,7 @@ func (d *Daemon) explainSet(s engine.SetView, view engine.View, targets map[stri
 		}
 		r.ZoneError = z.Err
 		r.ListedAt, r.WrittenAt = d.ageOf(z.Name)
+		r.Waits = d.waitOf(z.Name)
 		if !z.Window.IsZero() {
 			r.WindowEnds = &z.Window
 		}

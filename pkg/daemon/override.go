@@ -243,6 +243,7 @@ func (d *Daemon) overruled(f engine.Foreseen, dryRun bool) control.Overruled {
 	var codes []int
 	for _, s := range f.Sets {
 		r := describeForesight(s)
+		d.delay(&r, s)
 		answer.Records = append(answer.Records, r)
 		// What begins later may find other things than there are now, and that
 		// something is stopped is what a freeze asks for.

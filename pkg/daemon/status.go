@@ -197,7 +197,7 @@ func (d *Daemon) describeZone(z engine.ZoneView) control.Zone {
 		Zone: string(z.Name), Provider: d.providerOf(z.Name), Pause: string(promises.Pause),
 		Atomic: promises.Atomic, Fenced: promises.Fenced,
 		OpenCalls: d.writer.OpenCalls(z.Name), Error: d.troubleOf(z), Listed: z.Listed,
-		Left: left(z.Plan.Left), ListedAt: listed, WrittenAt: written,
+		Left: left(z.Plan.Left), ListedAt: listed, WrittenAt: written, Waits: d.waitOf(z.Name),
 	}
 }
 

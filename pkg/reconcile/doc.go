@@ -44,8 +44,9 @@
 // waits; work that failed is tried again until newer work takes its place.
 //
 // An API that is out of order is asked by one call after each pause, which grows
-// to the longest of the config, and is about a minute where only a person can help: the worker's pause is the circuit breaker of its
-// zone, and the type of that name says why there is no other.
+// to the longest of the config, and is about a minute where only a person can
+// help: the worker's pause is the circuit breaker of its zone, and the type of
+// that name says why there is no other. A new credential (Swap) ends it.
 //
 // Leave is the way out of a zone: by the same road it brings back what sidestep
 // paused, and then has the adapter remove the marks, the copies and the stamp.

@@ -196,15 +196,11 @@ func latest(ends map[valueKey]time.Duration, key record.Key) time.Duration {
 	return end
 }
 
-// open counts the values that an open call may still change; all of them count
-// as one.
+// open counts the values that an open call of this process may still change.
 func (d *doubts) open(now time.Duration) int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	n := 0
-	if now < d.all {
-		n++
-	}
 	for _, at := range d.calls {
 		if now < at {
 			n++

@@ -1,7 +1,6 @@
 package reconcile
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -154,17 +153,13 @@ func (f footing) aways(s plan.Set, add, away []plan.Change) step {
 	if f.promises.OneByOne {
 		next.away = away[:1]
 	}
-	need := min(max(1, s.Wanted.Spec.MinLive), len(s.Wanted.Live))
-	stay := len(next.survivors) + len(add)
+	need, stay := needs(s), len(next.survivors)+len(add)
 	open, listed := f.doubt.until(s.Key()), f.doubt.setListed(s.Key())
 	switch {
 	case open > f.now && swaps(next.away) && !f.promises.Fenced:
-		return step{wait: open, why: "an older call may still take effect, and would write over what is swapped in"}
+		return step{wait: open, why: swapWords}
 	case stay < need && pauses(next.away): // an empty set that is meant needs none
-		return step{
-			wait: open,
-			why:  fmt.Sprintf("%d of the values that stay are beyond doubt, and %d have to be: an earlier call may still take effect", stay, need),
-		}
+		return step{wait: open, why: f.doubtWords(s)}
 	case listed > f.now && !f.follows:
 		return step{wait: listed, why: "the last write may not be in the list yet"}
 	}

@@ -83,13 +83,13 @@ func TestNextStep(t *testing.T) {
 
 		// Rule 3: what an open call may still take away is no survivor.
 		{name: "the only survivor is doubtful", promises: flags, wanted: "b", live: "a b",
-			happened: func(d *doubts) { d.ambiguous(now-4*time.Second, pause(b)) }, wait: 8 * time.Second, why: "0 of the values"},
+			happened: func(d *doubts) { d.ambiguous(now-4*time.Second, pause(b)) }, wait: 8 * time.Second, why: "may still change " + b},
 		{name: "until quiet", promises: flags, wanted: "b", live: "a b",
 			happened: func(d *doubts) { d.ambiguous(now-12*time.Second, pause(b)) }, away: "a", survive: "b"},
 		{name: "another survivor is not", promises: flags, wanted: "b c", live: "a b c",
 			happened: func(d *doubts) { d.ambiguous(now-4*time.Second, pause(b)) }, away: "a", survive: "c"},
 		{name: "min_live needs two of them", promises: flags, wanted: "b c", live: "a b c", minLive: 2,
-			happened: func(d *doubts) { d.ambiguous(now-4*time.Second, pause(b)) }, wait: 8 * time.Second, why: "1 of the values that stay are beyond doubt, and 2"},
+			happened: func(d *doubts) { d.ambiguous(now-4*time.Second, pause(b)) }, wait: 8 * time.Second, why: "may still change " + b},
 		{name: "and has two", promises: flags, wanted: "b c", live: "a b c", minLive: 2, away: "a", survive: "b c"},
 		{name: "min_live above what is wanted asks for all that is", promises: flags, wanted: "b", live: "a b", minLive: 3, away: "a", survive: "b"},
 		{name: "the doubt of another set delays nothing", promises: flags, wanted: "b", live: "a b",
@@ -111,7 +111,7 @@ func TestNextStep(t *testing.T) {
 
 		// Rule 4: after a start everything is doubtful, but not where it is fenced.
 		{name: "after a start nothing is taken away", promises: flags, wanted: "b", live: "a b",
-			happened: func(d *doubts) { d.begin(now-2*time.Second, false) }, wait: 10 * time.Second, why: "0 of the values"},
+			happened: func(d *doubts) { d.begin(now-2*time.Second, false) }, wait: 10 * time.Second, why: startWords},
 		{name: "adds go at once", promises: flags, wanted: "b", live: "a", paused: "b",
 			happened: func(d *doubts) { d.begin(now, false) }, add: "b"},
 		{name: "unless the notes say that nothing is open", promises: flags, wanted: "b", live: "a b",
@@ -122,7 +122,7 @@ func TestNextStep(t *testing.T) {
 			happened: func(d *doubts) {
 				d.ambiguous(now-4*time.Second, pause(b))
 				d.begin(now-3*time.Second, true)
-			}, wait: 8 * time.Second, why: "0 of the values"},
+			}, wait: 8 * time.Second, why: "may still change " + b},
 		{name: "the stamp is ours", promises: flags, wanted: "b", live: "a b",
 			happened: func(d *doubts) { d.doubtAll(now); d.clear() }, away: "a", survive: "b"},
 
@@ -244,13 +244,16 @@ func TestAnAdapterGetsChangesSortedByValue(t *testing.T) {
 func TestDoubtsAreCountedAndEnd(t *testing.T) {
 	d := newDoubts(begun, flags)
 	at := begun + time.Second
-	if n := d.open(at); n != 1 {
-		t.Errorf("%d doubts after a start, want 1 for everything", n)
+	if until, why := d.waits(at); d.open(at) != 0 || until != begun+flags.Quiet() || why != startWords {
+		t.Errorf("after a start: %d open calls, everything in doubt until %s: %s", d.open(at), until, why)
 	}
 	swap := []plan.Change{{Change: record.Change{Action: record.Swap, Key: www, Value: values[0], From: values[1]}}}
 	d.ambiguous(at, swap)
-	if n := d.open(at); n != 3 {
-		t.Errorf("%d doubts, want everything and the two values of a swap", n)
+	if n := d.open(at); n != 2 {
+		t.Errorf("%d open calls, want the two values of a swap", n)
+	}
+	if until, why := d.waits(begun + flags.Quiet()); until != at+flags.Quiet() || why != callWords([]string{values[0] + " of " + www.Shown(), values[1] + " of " + www.Shown()}) {
+		t.Errorf("once the start is beyond doubt: until %s: %s", until, why)
 	}
 	quiet := at + flags.Quiet()
 	if !d.doubtful(www, values[1], quiet-1) || d.doubtful(www, values[1], quiet) || d.until(www) != quiet {

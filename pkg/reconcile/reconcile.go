@@ -283,9 +283,10 @@ func (r *Reconciler) Promises(zone record.Name) (provider.Promises, bool) {
 	return w.adapter().Promises(), true
 }
 
-// OpenCalls counts the calls of a zone whose outcome is not known yet and
-// which may still take effect; none where the provider compares and swaps,
-// since there the next call makes it refuse them.
+// OpenCalls counts the values that a call of this process may still change, since
+// its outcome is not known yet; none where the provider compares and swaps, since
+// there the next call makes it refuse those before. What an earlier process may have
+// sent is in Waiting.
 func (r *Reconciler) OpenCalls(zone record.Name) int {
 	w, found := r.workers[zone]
 	if !found || w.adapter().Promises().Fenced {

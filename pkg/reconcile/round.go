@@ -223,6 +223,8 @@ func (r *round) awaitList(ctx context.Context) (more bool, err error) {
 // with it: the round ends, and the worker takes the newer work up.
 func (r *round) pause(ctx context.Context, wait time.Duration, why string) error {
 	r.tellWait(wait, why)
+	r.setPause(r.options.Clock.Boot()+wait, why)
+	defer r.setPause(0, "")
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	for {

@@ -66,13 +66,13 @@ func TestSwapWithOtherBoundsDoubtsAll(t *testing.T) {
 		w.runs(t)
 		time.Sleep(10 * time.Minute)
 		for _, row := range []struct {
-			late time.Duration
-			open int
-		}{{time.Minute, 0}, {time.Hour, 1}} {
+			late, wait time.Duration
+		}{{time.Minute, 0}, {time.Hour, time.Hour}} {
 			w.only().write.Swap(Zone{Name: zoneName, Adapter: bounded{&shim{Adapter: w.zone.Adapter("node-1")}, row.late}})
 			synctest.Wait()
-			if got := w.only().write.OpenCalls(zoneName); got != row.open {
-				t.Errorf("with %s: %d open calls, want %d", row.late, got, row.open)
+			until, why := w.only().write.Waiting(zoneName)
+			if wait := max(0, until-w.clock.Boot()); wait != row.wait {
+				t.Errorf("with %s: waits %s (%s)", row.late, wait, why)
 			}
 		}
 	})

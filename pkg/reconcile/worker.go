@@ -44,6 +44,8 @@ type worker struct {
 	id       string        // the zone's own at the provider, where lists tell it
 	next     *Zone         // what takes the place of zone between two rounds; nil for nothing
 	urgent   bool          // what failed is to be tried now
+	until    time.Duration // boot time until which a round waits; 0 while none does
+	why      string        // it does
 	ended    bool          // nobody will take the slot any more
 	panicked bool          // the adapter did, and its stack was logged
 }

@@ -1,0 +1,43 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"sidestep/pkg/control"
+)
+
+// A wait is told where a person looks for it: in status, in explain, and in the answer
+// to a drain, where what comes in does not wait with what goes out.
+func TestWhatIsWaitedForReadsAsWords(t *testing.T) {
+	now := time.Date(2026, 7, 1, 12, 0, 0, 0, time.Local)
+	const why = "nothing is taken away until what an earlier process may have sent is beyond doubt"
+	wait := &control.Wait{Until: now.Add(4*time.Minute + 10*time.Second), Why: why}
+	soon := now.Add(time.Second)
+	var out strings.Builder
+	a := &app{io: IO{Out: &out}}
+	a.printZones([]control.Zone{{Zone: "example.com.", Provider: "tencentcloud", Listed: true, Waits: wait}}, now)
+	x := explainer{&out, control.Explanation{At: now, Leader: control.Leader{State: "leader"}}}
+	x.plan(control.ExplainedRecord{Record: control.Record{Listed: true}, Waits: wait})
+	said := control.Overruled{Daemon: true}
+	for _, r := range []control.Foreseen{
+		{In: []string{"192.0.2.20"}, Out: []string{"192.0.2.10"}, At: &soon},
+		{Out: []string{"192.0.2.10"}, At: &wait.Until},
+		{In: []string{"b.example.net."}, Out: []string{"a.example.net."}, At: &wait.Until}, // in one call
+	} {
+		r.Known, r.Live, r.Waits = true, []string{"192.0.2.20"}, wait
+		out.WriteString(strings.Join(foreseenLines(r, said, now), "\n") + "\n")
+	}
+	for _, want := range []string{
+		"listed, waits 4m10s: " + why + "\n",
+		"waits           until 12:04:10 (in 4m10s): " + why + "\n",
+		"192.0.2.20 comes in at 12:00:01, 192.0.2.10 goes out at 12:04:10; 1 answer is live then\nwaits 4m10s: " + why + "\n",
+		"\n192.0.2.10 goes out at 12:04:10; 1 answer is live then\nwaits",
+		"a.example.net. goes out, b.example.net. comes in at 12:04:10; 1 answer is live then\nwaits",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in:\n%s", want, out.String())
+		}
+	}
+}
