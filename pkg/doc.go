@@ -33,6 +33,8 @@
 //	        httpfake/      what the fake servers of such APIs have in common
 //	    authority/         an authoritative DNS server on loopback
 //	    lease/             who may write: the contract of a leader
+//	      etcd/            one of several nodes that share an etcd
+//	        etcdtest/      real members, run for tests
 //	      file/            one of several processes on a host
 //	      none/            always; for one process that is known to be alone
 //	      zone/            whose a zone's stamp is, where that is the lease
@@ -69,6 +71,7 @@
 //	  tencentcloud/        DNSPod's API: the status of a record pauses it
 //	    tencentcloudtest/  the API on loopback, for tests
 //	  conformance/         a module of tests that need more dependencies
+//	    etcdserver/        a member of an etcd, which the main module's tests run
 //
 // # Who may enter which room
 //

@@ -64,6 +64,8 @@ var rooms = map[string]allowed{
 	"pkg/lease/file":                {own: "clock lease", mods: "golang.org/x/sys/unix"},
 	"pkg/lease/none":                {own: "lease"},
 	"pkg/lease/zone":                {std: values},
+	"pkg/lease/etcd":                {own: "clock lease", mods: "go.etcd.io/etcd go.uber.org/zap google.golang.org/grpc"},
+	"pkg/lease/etcd/etcdtest":       {own: "provider/providertest/realserver", mods: "go.etcd.io/etcd go.uber.org/zap"},
 	"pkg/store":                     {mods: "github.com/google/renameio/v2 golang.org/x/sys/unix"},
 	"pkg/reconcile":                 {own: "record steer plan engine provider clock"},
 	"pkg/observe":                   {own: "record", mods: "github.com/miekg/dns"},
@@ -125,7 +127,8 @@ var rooms = map[string]allowed{
 		own:  "record provider provider/httpapi/httpfake provider/providertest",
 		mods: "golang.org/x/net/idna",
 	},
-	"providers/conformance": {}, // tests only
+	"providers/conformance":            {}, // tests only
+	"providers/conformance/etcdserver": {mods: "go.etcd.io/etcd/server/v3 golang.org/x/crypto/bcrypt"},
 }
 
 // planned are the rooms that are drawn up and not built. A room that is built

@@ -62,3 +62,10 @@ func (e *HeldError) Error() string {
 
 // Unwrap is the error that ended the waiting.
 func (e *HeldError) Unwrap() error { return e.Err }
+
+// Keeper is a Held that ends unless it is renewed. Whoever acquired one runs Keep
+// from then on.
+type Keeper interface {
+	// Keep renews the lease until it is lost or released, or ctx ends.
+	Keep(ctx context.Context)
+}

@@ -7,5 +7,6 @@
 // that it did not start.
 //
 // It knows processes, and of PowerDNS how it is set up, because two adapters are
-// tested against it. Its users are the test packages of providers/.
+// tested against it. Its users are the test packages of providers/, and
+// pkg/lease/etcd/etcdtest, which builds the server that it runs.
 package realserver

@@ -194,6 +194,7 @@ func (p *Process) Stop() {
 		return
 	}
 	_ = process.Process.Signal(syscall.SIGTERM) // it may have ended by itself, which the wait below finds
+	_ = process.Process.Signal(syscall.SIGCONT) // or stand still
 	select {
 	case <-ended:
 	case <-time.After(stopWithin):
@@ -211,6 +212,19 @@ func (p *Process) Kill() {
 	if process != nil {
 		_ = process.Process.Kill()
 		<-ended
+	}
+}
+
+// Signal sends the server a signal, such as one to stand still.
+func (p *Process) Signal(t testing.TB, signal syscall.Signal) {
+	t.Helper()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.process == nil {
+		t.Fatalf("signal %s: it does not run", p.program.Name)
+	}
+	if err := p.process.Process.Signal(signal); err != nil {
+		t.Fatalf("signal %s: %v", p.program.Name, err)
 	}
 }
 

@@ -1,0 +1,71 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// explain says in one line what was asked, what came instead, and what to do.
+func (l *Lease) explain(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	at := strings.Join(l.opts.Endpoints, ", ")
+	told := tell(err)
+	switch {
+	case errors.Is(err, rpctypes.ErrAuthFailed):
+		return fmt.Errorf("%s: etcd at %s refused the user %q or its password; check etcd.user and etcd.password: %w", what, at, l.opts.User, err)
+	case errors.Is(err, rpctypes.ErrUserEmpty), errors.Is(err, rpctypes.ErrUserNotFound):
+		return fmt.Errorf("%s: etcd at %s asks for a user, and %s; set etcd.user and etcd.password: %w", what, at, l.signedIn(), err)
+	case errors.Is(err, rpctypes.ErrPermissionDenied):
+		return fmt.Errorf("%s: etcd at %s does not let %s read and write below %s/; etcdctl role grant-permission ROLE readwrite --prefix=true %s/: %w",
+			what, at, l.user(), l.opts.Prefix, l.opts.Prefix, err)
+	case l.tls() && (strings.Contains(told, "first record does not look like") || strings.HasSuffix(told, "handshake failed: EOF")):
+		return fmt.Errorf("%s: etcd at %s does not speak TLS: %s; write http:// in etcd.endpoints if that is meant", what, at, told)
+	case strings.Contains(told, "tls:"), strings.Contains(told, "x509:"), strings.Contains(told, "authentication handshake failed"):
+		return fmt.Errorf("%s: TLS with etcd at %s failed: %s; check etcd.tls (ca, cert, key) and the names in the members' certificates", what, at, told)
+	case strings.Contains(told, "error reading server preface"), strings.Contains(told, "unexpected HTTP status code"),
+		status.Code(err) == codes.Unimplemented:
+		return fmt.Errorf("%s: what answers at %s is not etcd's v3 API, or speaks TLS where etcd.endpoints says http: %s; check the addresses and ports", what, at, told)
+	case errors.Is(err, context.DeadlineExceeded), status.Code(err) == codes.DeadlineExceeded:
+		return fmt.Errorf("%s: no answer from etcd at %s within %v; does a majority of its members run, and can this host reach them? %w", what, at, answerWithin, err)
+	}
+	return fmt.Errorf("%s: etcd at %s: %s; does a majority of its members run, and can this host reach them?", what, at, told)
+}
+
+// tell is what the gRPC library says of an error, without the frame.
+func tell(err error) string {
+	text := err.Error()
+	if s, ok := status.FromError(err); ok && s.Code() != codes.OK {
+		text = s.Message()
+	}
+	text = strings.TrimPrefix(text, "etcdserver: ")
+	if _, inner, found := strings.Cut(text, "connection error: desc = "); found {
+		text = strings.Trim(inner, `"`)
+		text = strings.TrimPrefix(text, "transport: ")
+		text = strings.ReplaceAll(text, `\"`, `"`)
+	}
+	return strings.ReplaceAll(text, "\n", " ")
+}
+
+func (l *Lease) user() string {
+	if l.opts.User == "" {
+		return "this node"
+	}
+	return fmt.Sprintf("the user %q", l.opts.User)
+}
+
+func (l *Lease) signedIn() string {
+	if l.opts.User == "" {
+		return "the config names none"
+	}
+	return fmt.Sprintf("knows no %q", l.opts.User)
+}
+
+func (l *Lease) tls() bool { return strings.HasPrefix(l.opts.Endpoints[0], "https://") }

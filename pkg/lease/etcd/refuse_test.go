@@ -1,0 +1,209 @@
+package etcd
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"google.golang.org/grpc"
+
+	"sidestep/pkg/clock"
+	"sidestep/pkg/lease"
+	"sidestep/pkg/lease/etcd/etcdtest"
+)
+
+// refused is the error of a node that cannot acquire, for another reason than
+// that the lease is held.
+func (n *node) refused() string {
+	n.t.Helper()
+	ctx, cancel := context.WithTimeout(n.t.Context(), time.Second)
+	defer cancel()
+	_, err := n.Acquire(ctx)
+	if err == nil {
+		n.t.Fatal("acquired; expected an error")
+	}
+	if other, held := errors.AsType[*lease.HeldError](err); held {
+		n.t.Fatalf("expected an error that waiting does not cure, got %v", other)
+	}
+	text := err.Error()
+	if strings.Contains(text, "\n") || strings.Contains(text, "s3cret") {
+		n.t.Errorf("the error has more than one line or tells the password: %q", text)
+	}
+	n.t.Log(text)
+	return text
+}
+
+func (n *node) mustRefuse(parts ...string) {
+	n.t.Helper()
+	text := n.refused()
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			n.t.Errorf("got  %s\nwithout %q", text, part)
+		}
+	}
+}
+
+func TestUsers(t *testing.T) {
+	t.Parallel()
+	c := etcdtest.Start(t, etcdtest.Options{})
+	c.Users(t, "sidestep", "s3cret", "/sidestep/test/")
+	as := func(user, password string) func(*Options) {
+		return func(o *Options) { o.User, o.Password = user, password }
+	}
+	a := newNode(t, c.Endpoints(), "mon-1", as("sidestep", "s3cret"))
+	a.mustAcquire()
+	first, _ := a.held.Until()
+	eventually(t, "the lease is renewed", func() bool { until, _ := a.held.Until(); return until > first })
+
+	newNode(t, c.Endpoints(), "mon-2", as("sidestep", "s3cret-wrong")).mustRefuse(`refused the user "sidestep" or its password`, "check etcd.user and etcd.password")
+	newNode(t, c.Endpoints(), "mon-2").mustRefuse("asks for a user", "set etcd.user and etcd.password")
+	newNode(t, c.Endpoints(), "mon-2", as("sidestep", "s3cret"), func(o *Options) { o.Prefix = "/other" }).
+		mustRefuse(`does not let the user "sidestep" read and write below /other/`, "etcdctl role grant-permission ROLE readwrite --prefix=true /other/")
+	if err := a.held.Release(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestTLS(t *testing.T) {
+	t.Parallel()
+	files := etcdtest.Certificate(t)
+	c := etcdtest.Start(t, etcdtest.Options{Cert: files.Cert, Key: files.Key})
+	pem, err := os.ReadFile(files.Cert)
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(pem)
+	a := newNode(t, c.Endpoints(), "mon-1", func(o *Options) { o.TLS = &tls.Config{RootCAs: roots} })
+	eventually(t, "the lease is won over TLS", func() bool { return a.acquire(t.Context()) == nil })
+
+	newNode(t, c.Endpoints(), "mon-2").mustRefuse("TLS with etcd at https://127.0.0.1:", "x509:", "check etcd.tls")
+	plain := []string{strings.Replace(c.Endpoints()[0], "https:", "http:", 1)}
+	newNode(t, plain, "mon-2").mustRefuse("speaks TLS where etcd.endpoints says http")
+}
+
+func TestTLSWithAnEtcdThatSpeaksNone(t *testing.T) {
+	t.Parallel()
+	c := etcdtest.Start(t, etcdtest.Options{})
+	newNode(t, []string{strings.Replace(c.Endpoints()[0], "http:", "https:", 1)}, "mon-1").
+		mustRefuse("does not speak TLS", "write http:// in etcd.endpoints")
+}
+
+func TestNobodyThere(t *testing.T) {
+	t.Parallel()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := listener.Addr().String()
+	listener.Close()
+	newNode(t, []string{"http://" + addr}, "mon-1").mustRefuse("acquire the lease: ", "http://"+addr, "connection refused", "can this host reach them?")
+}
+
+// A server that takes the connection and says nothing.
+func TestNobodyAnswers(t *testing.T) {
+	t.Parallel()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	newNode(t, []string{"http://" + listener.Addr().String()}, "mon-1").mustRefuse("no answer from etcd at http://127.0.0.1:", "within 3s")
+}
+
+func TestNotEtcd(t *testing.T) {
+	t.Parallel()
+	web := httptest.NewServer(http.NotFoundHandler())
+	defer web.Close()
+	newNode(t, []string{web.URL}, "mon-1").mustRefuse("is not etcd's v3 API", web.URL)
+
+	grpcOnly := serve(t, func(*grpc.Server) {})
+	newNode(t, []string{grpcOnly}, "mon-1").mustRefuse("is not etcd's v3 API", grpcOnly)
+}
+
+type oldMember struct {
+	pb.UnimplementedMaintenanceServer
+}
+
+func (oldMember) Status(context.Context, *pb.StatusRequest) (*pb.StatusResponse, error) {
+	return &pb.StatusResponse{Version: "3.3.27"}, nil
+}
+
+func TestTooOld(t *testing.T) {
+	t.Parallel()
+	old := serve(t, func(s *grpc.Server) { pb.RegisterMaintenanceServer(s, oldMember{}) })
+	newNode(t, []string{old}, "mon-1").mustRefuse("has version 3.3.27; expected 3.4 or later; update it")
+	for version, want := range map[string]bool{"3.3.27": true, "2.3.8": true, "": true, "3.4.0": false, "3.7.3": false, "4.0.0-rc.1": false} {
+		if got := tooOld(version); got != want {
+			t.Errorf("version %q too old: %v, expected %v", version, got, want)
+		}
+	}
+}
+
+func serve(t *testing.T, register func(*grpc.Server)) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := grpc.NewServer()
+	register(server)
+	done := make(chan struct{})
+	go func() { defer close(done); _ = server.Serve(listener) }()
+	t.Cleanup(func() { server.Stop(); <-done })
+	return "http://" + listener.Addr().String()
+}
+
+func TestOthersUnderThePrefix(t *testing.T) {
+	t.Parallel()
+	c := etcdtest.Start(t, etcdtest.Options{})
+	a := newNode(t, c.Endpoints(), "mon-1")
+	a.mustAcquire()
+	newNode(t, c.Endpoints(), "web-1", func(o *Options) { o.Zones = []string{"example.net.", "example.org."} }).
+		mustRefuse("the prefix /sidestep/test is used by mon-1 (process ", "it steers example.com., this node example.net., example.org.", "give each deployment an etcd.prefix of its own")
+	said := newNode(t, c.Endpoints(), "mon-2", func(o *Options) { o.Zones = []string{"example.com.", "example.net."} }).mustWait(50 * time.Millisecond)
+	if !strings.Contains(said, "mon-1") {
+		t.Errorf("a node with one zone more was told %q", said)
+	}
+
+	client := c.Client(t)
+	defer client.Close()
+	for key, want := range map[string]struct{ value, error string }{
+		"/p1/leader/x": {"hello", `the key "/p1/leader/x" is not sidestep's: expected who leads, got "hello"`},
+		"/p2/leader/x": {`{"name":"a"}`, "no version and node in it"},
+		"/p3/leader/x": {`{"version":2,"node":"mon-9"}`, "has version 2, and this sidestep knows version 1"},
+	} {
+		if _, err := client.Put(t.Context(), key, want.value); err != nil {
+			t.Fatal(err)
+		}
+		newNode(t, c.Endpoints(), "mon-1", func(o *Options) { o.Prefix = key[:3] + "/" }).mustRefuse(want.error)
+	}
+}
+
+// The later of two nodes of one name waits for as long as the earlier one could
+// be a process before it, and then says so.
+func TestTwoNodesOfOneName(t *testing.T) {
+	t.Parallel()
+	c := etcdtest.Start(t, etcdtest.Options{})
+	a := newNode(t, c.Endpoints(), "mon-1")
+	a.mustAcquire()
+	clk := clock.Bubble()
+	b := newNode(t, c.Endpoints(), "mon-1", func(o *Options) { o.Clock = clk })
+	if said := b.mustWait(50 * time.Millisecond); !strings.Contains(said, "this node's own name") {
+		t.Errorf("told %q", said)
+	}
+	clk.Suspend(time.Minute)
+	b.mustRefuse("another node is called mon-1, too", "is alive", "give each node a node.name of its own")
+	if err := a.held.Gate(0); err != nil {
+		t.Errorf("the gate of the first one: %v", err)
+	}
+}
