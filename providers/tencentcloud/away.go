@@ -48,9 +48,6 @@ func (w *work) pause(ctx context.Context, value string) error {
 	case !now.live():
 		return w.conflict("%s is no longer live", value)
 	}
-	if wait := w.a.openFor(i.ID); wait > 0 {
-		return w.remark(ctx, now, true) // which says so
-	}
 	if _, mark := splitRemark(now.Remark); !fresh(mark, w.a.now()) {
 		if err := w.remark(ctx, now, true); err != nil {
 			return err
@@ -59,7 +56,11 @@ func (w *work) pause(ctx context.Context, value string) error {
 	if err := w.look(ctx, stay); err != nil {
 		return err
 	}
-	return w.write(ctx, "ModifyRecordStatus", statusParams{w.a.name(), i.ID, disabled})
+	err = w.write(ctx, "ModifyRecordStatus", statusParams{w.a.name(), i.ID, disabled})
+	if err == nil || provider.ClassOf(err) == provider.Ambiguous {
+		w.a.pausedBeside(i.ID)
+	}
+	return err
 }
 
 // pausedAlready is what becomes of a pause of a value that is not live.

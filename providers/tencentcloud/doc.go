@@ -36,8 +36,17 @@
 // a mark that is not used (between the two requests of a pause, or before a
 // late one arrives), or while no sidestep lists the zone; that pause then looks
 // like ours. A remark that is edited between its reading and the writing of the
-// mark is overwritten. A change of a mark that has no answer may arrive later, so
-// the record is not paused again before it no longer can.
+// mark is overwritten.
+//
+// A request that takes a mark off and has no answer may still be carried out, within
+// the life of its signature. A record is paused again all the same: the request
+// carries a remark and no status, so it can empty no name and lose no value, whenever
+// it comes. The worst that it does is to take the mark off the new pause, which then
+// looks like somebody else's. The process that made that pause knows better, for as
+// long as it runs and has this key, and resumes the record as any other. Only one
+// that was started since, or on another node, holds the record until a person
+// approves it; status says so. A value that is down and stays in the answer for the
+// five minutes would be worse, and more often.
 //
 // # Lateness
 //

@@ -160,26 +160,66 @@ func TestFreshMarkIsEnough(t *testing.T) {
 	}
 }
 
-// TestOpenChangeOfARemark: the mark was to be taken off and no answer came. Until
-// that change can no longer arrive, the record is not paused again, because it
-// would take the new mark away; then it is.
+// TestOpenChangeOfARemark: the mark was to be taken off and no answer came. The record
+// is paused again at once, and when that change comes late and takes the new mark off,
+// the pause is still ours for the process that made it, until it is resumed. For a new
+// one it is held.
 func TestOpenChangeOfARemark(t *testing.T) {
 	now := time.Now()
 	clock := func() time.Time { return now }
 	a, f, id := pair(t, tencentcloudtest.Options{Now: clock})
 	a.now = clock
-	a.mustTakeAway(t, pause(list(t, a), one, two))
-	lost := tencentcloudtest.Refusal("FailedOperation.UnknowError")
-	f.Server.Arm(tencentcloudtest.Action("ModifyRecordRemark"), 0, lost)
-	a.mustAdd(t, resume(list(t, a), one))
-	err := a.TakeAway(t.Context(), pause(list(t, a), one, two))
-	if provider.ClassOf(err) != provider.Conflict || !strings.Contains(err.Error(), "may still be carried out") || byID(t, f, id).Paused {
-		t.Errorf("a pause beside an open change: %v", err)
+	pauseOpenly := func() {
+		t.Helper()
+		a.mustTakeAway(t, pause(list(t, a), one, two))
+		f.Server.Arm(tencentcloudtest.Action("ModifyRecordRemark"), 0, tencentcloudtest.Refusal("FailedOperation.UnknowError"))
+		a.mustAdd(t, resume(list(t, a), one))
+		a.mustTakeAway(t, pause(list(t, a), one, two))
 	}
-	now = now.Add(a.Promises().Late + time.Second)
-	a.mustTakeAway(t, pause(list(t, a), one, two))
-	if got := answerOf(t, a, one); !got.Paused || got.Live {
-		t.Errorf("listed as %+v", got)
+	strip := func() { f.Edit(id, func(r *tencentcloudtest.Record) { r.Remark = "web server 1" }) }
+	byHand := func(paused bool) { f.Edit(id, func(r *tencentcloudtest.Record) { r.Paused = paused }) }
+
+	pauseOpenly()
+	if got := answerOf(t, a, one); !got.Paused || got.Live || got.Held {
+		t.Errorf("paused beside an open change, it is listed as %+v", got)
+	}
+	strip()
+	for _, later := range []time.Duration{0, a.late + a.lag, time.Hour} {
+		now = now.Add(later)
+		if got := answerOf(t, a, one); !got.Paused || got.Held {
+			t.Errorf("without its mark, after %v, it is listed as %+v", later, got)
+		}
+	}
+	again := connect(t, settings(f))
+	again.now = clock
+	if got := answerOf(t, again, one); got.Paused || !got.Held {
+		t.Errorf("to a new process it is listed as %+v", got)
+	}
+	a.mustAdd(t, resume(list(t, a), one))
+	byHand(true)
+	if got := answerOf(t, a, one); got.Paused || !got.Held {
+		t.Errorf("a person's pause after it was resumed is listed as %+v", got)
+	}
+	byHand(false)
+
+	pauseOpenly()
+	now = now.Add(a.late + a.lag)
+	list(t, a) // the mark is there, and stays
+	strip()
+	if got := answerOf(t, a, one); got.Paused || !got.Held {
+		t.Errorf("a mark that a person took off is listed as %+v", got)
+	}
+	byHand(false)
+
+	f.Edit(id, func(r *tencentcloudtest.Record) { r.Remark = "web server 1" })
+	pauseOpenly()
+	now = now.Add(a.late + a.lag)
+	byHand(false)
+	list(t, a)
+	strip()
+	byHand(true)
+	if got := answerOf(t, a, one); got.Paused || !got.Held {
+		t.Errorf("a person's pause long after the open change is listed as %+v", got)
 	}
 }
 

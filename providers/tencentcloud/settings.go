@@ -65,7 +65,7 @@ type Adapter struct {
 	mu     sync.Mutex
 	domain domain               // as far as it is known
 	stale  map[uint64]string    // by record: a mark that was seen on a live record when no pause of ours could follow it any more
-	open   map[uint64]time.Time // by record: until when a change of its remark, whose outcome is open, may still be carried out
+	open   map[uint64]unmarking // by record: a change that takes its mark off and whose outcome is open
 	warned bool                 // that the plan raises TTLs
 }
 
@@ -110,7 +110,7 @@ func build(s provider.Settings) (*Adapter, error) {
 	a := &Adapter{
 		zone: s.Zone, edition: chosen, credential: keys, client: client, variants: slices.Clone(s.Variants),
 		late: cmp.Or(s.Late, signatureLife+clockError), lag: cmp.Or(s.Lag, listLag), log: s.Logger, now: time.Now,
-		stale: map[uint64]string{}, open: map[uint64]time.Time{},
+		stale: map[uint64]string{}, open: map[uint64]unmarking{},
 	}
 	if a.log == nil {
 		a.log = slog.New(slog.DiscardHandler)

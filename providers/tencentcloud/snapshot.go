@@ -155,13 +155,14 @@ func (b *builder) steered(key record.Key, i *item) {
 	b.view.sets[key] = append(b.view.sets[key], i)
 	answer := record.Answer{Value: value, TTL: seconds(i.TTL), Weight: weightOf(i.Weight), MinTTL: b.least, MaxTTL: maxTTL}
 	_, mark := splitRemark(i.Remark)
+	b.a.settle(i, b.now)
 	switch {
 	case i.live():
 		answer.Live, answer.Paused = true, mark != ""
 		if mark != "" && dead(mark, b.now) {
 			b.stale[i.ID] = mark
 		}
-	case i.Status == disabled && mark != "" && !b.byHand(i.ID, mark):
+	case i.Status == disabled && mark != "" && !b.byHand(i.ID, mark), i.Status == disabled && mark == "" && b.a.unmarked(i.ID):
 		answer.Paused = true
 	default: // somebody else's doing, or a state that the vendor does not tell of
 		answer.Held = true

@@ -138,6 +138,7 @@ func (w *work) resume(ctx context.Context, i *item) error {
 		return err
 	}
 	w.sent = true
+	w.a.resumedBeside(i.ID)
 	w.unmark(ctx, i)
 	return nil
 }
@@ -238,20 +239,12 @@ func (w *work) unmark(ctx context.Context, i *item) {
 }
 
 // remark puts the mark on a record, or takes it off, beside what else its
-// remark says. A record on which such a change is open is not marked: the
-// change could arrive after the mark and take it away.
+// remark says.
 func (w *work) remark(ctx context.Context, now *info, mark bool) error {
 	words, had := splitRemark(now.Remark)
 	text := words
 	switch {
 	case mark:
-		if wait := w.a.openFor(now.ID); wait > 0 {
-			return &provider.Error{
-				Class: provider.Conflict, Op: w.op, Code: "open",
-				Err:  fmt.Errorf("an earlier change of the remark of record %d may still be carried out, for %v", now.ID, wait.Round(time.Second)),
-				Hint: "nothing to do: it is tried again",
-			}
-		}
 		text = marked(words, w.a.now())
 	case had == "":
 		return nil
@@ -262,23 +255,6 @@ func (w *work) remark(ctx context.Context, now *info, mark bool) error {
 		w.a.leaveOpen(now.ID)
 	}
 	return err
-}
-
-// openFor is how long a change of a record's remark may still be carried out.
-func (a *Adapter) openFor(id uint64) time.Duration {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	left := a.open[id].Sub(a.now())
-	if left <= 0 {
-		delete(a.open, id)
-	}
-	return left
-}
-
-func (a *Adapter) leaveOpen(id uint64) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.open[id] = a.now().Add(a.late)
 }
 
 // describe reads one record as it is now.
