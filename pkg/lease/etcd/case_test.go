@@ -74,8 +74,8 @@ func TestCase81DatesThatJump(t *testing.T) {
 	t.Parallel()
 	c := etcdtest.Start(t, etcdtest.Options{})
 	ofA, ofB := clock.Bubble(), clock.Bubble()
-	a := newNode(t, c.Endpoints(), "mon-1", func(o *Options) { o.Clock, o.TTL = ofA, 5*time.Second })
-	b := newNode(t, c.Endpoints(), "mon-2", func(o *Options) { o.Clock, o.TTL = ofB, 5*time.Second })
+	a := newNode(t, c.Endpoints(), "mon-1", func(o *setup) { o.Clock, o.TTL = ofA, 5*time.Second })
+	b := newNode(t, c.Endpoints(), "mon-2", func(o *setup) { o.Clock, o.TTL = ofB, 5*time.Second })
 	a.mustAcquire()
 	first := a.held.Epoch()
 	ofB.StepWall(time.Hour)
@@ -151,7 +151,7 @@ func TestCase82EtcdIsAwayAndComesBack(t *testing.T) {
 func TestAMemberThatStandsStill(t *testing.T) {
 	t.Parallel()
 	c := etcdtest.Start(t, etcdtest.Options{Members: 3})
-	a := newNode(t, c.Endpoints(), "mon-1", func(o *Options) { o.TTL = 30 * time.Second })
+	a := newNode(t, c.Endpoints(), "mon-1", func(o *setup) { o.TTL = 30 * time.Second })
 	a.mustAcquire()
 	for _, m := range c.Members {
 		m.Pause()

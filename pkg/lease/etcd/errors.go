@@ -11,22 +11,22 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// explain says in one line what was asked, what came instead, and what to do.
-func (l *Lease) explain(what string, err error) error {
+// Explain says in one line what was asked, what came instead, and what to do.
+func (w *Way) Explain(what string, err error) error {
 	if err == nil {
 		return nil
 	}
-	at := strings.Join(l.opts.Endpoints, ", ")
+	at := w.at()
 	told := tell(err)
 	switch {
 	case errors.Is(err, rpctypes.ErrAuthFailed):
-		return fmt.Errorf("%s: etcd at %s refused the user %q or its password; check etcd.user and etcd.password: %w", what, at, l.opts.User, err)
+		return fmt.Errorf("%s: etcd at %s refused the user %q or its password; check etcd.user and etcd.password: %w", what, at, w.settings.User, err)
 	case errors.Is(err, rpctypes.ErrUserEmpty), errors.Is(err, rpctypes.ErrUserNotFound):
-		return fmt.Errorf("%s: etcd at %s asks for a user, and %s; set etcd.user and etcd.password: %w", what, at, l.signedIn(), err)
+		return fmt.Errorf("%s: etcd at %s asks for a user, and %s; set etcd.user and etcd.password: %w", what, at, w.signedIn(), err)
 	case errors.Is(err, rpctypes.ErrPermissionDenied):
 		return fmt.Errorf("%s: etcd at %s does not let %s read and write below %s/; etcdctl role grant-permission ROLE readwrite --prefix=true %s/: %w",
-			what, at, l.user(), l.opts.Prefix, l.opts.Prefix, err)
-	case l.tls() && (strings.Contains(told, "first record does not look like") || strings.HasSuffix(told, "handshake failed: EOF")):
+			what, at, w.user(), w.settings.Prefix, w.settings.Prefix, err)
+	case w.tls() && (strings.Contains(told, "first record does not look like") || strings.HasSuffix(told, "handshake failed: EOF")):
 		return fmt.Errorf("%s: etcd at %s does not speak TLS: %s; write http:// in etcd.endpoints if that is meant", what, at, told)
 	case strings.Contains(told, "tls:"), strings.Contains(told, "x509:"), strings.Contains(told, "authentication handshake failed"):
 		return fmt.Errorf("%s: TLS with etcd at %s failed: %s; check etcd.tls (ca, cert, key) and the names in the members' certificates", what, at, told)
@@ -54,18 +54,18 @@ func tell(err error) string {
 	return strings.ReplaceAll(text, "\n", " ")
 }
 
-func (l *Lease) user() string {
-	if l.opts.User == "" {
+func (w *Way) user() string {
+	if w.settings.User == "" {
 		return "this node"
 	}
-	return fmt.Sprintf("the user %q", l.opts.User)
+	return fmt.Sprintf("the user %q", w.settings.User)
 }
 
-func (l *Lease) signedIn() string {
-	if l.opts.User == "" {
+func (w *Way) signedIn() string {
+	if w.settings.User == "" {
 		return "the config names none"
 	}
-	return fmt.Sprintf("knows no %q", l.opts.User)
+	return fmt.Sprintf("knows no %q", w.settings.User)
 }
 
-func (l *Lease) tls() bool { return strings.HasPrefix(l.opts.Endpoints[0], "https://") }
+func (w *Way) tls() bool { return strings.HasPrefix(w.settings.Endpoints[0], "https://") }

@@ -2,7 +2,6 @@ package etcd
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -14,9 +13,6 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.uber.org/zap"
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/backoff"
 
 	"sidestep/pkg/clock"
 )
@@ -31,18 +27,15 @@ const (
 	slowestRetry = 2 * time.Second        // between two dials of a member that is gone
 )
 
-// Options are what a lease works with. Endpoints, Prefix, Node and TTL are needed.
+// Options are what a lease works with. Way, Prefix, Node and TTL are needed.
 type Options struct {
-	Endpoints []string    // URLs of members, all http or all https
-	Prefix    string      // in front of every key
-	TLS       *tls.Config // for https; nil trusts the system's authorities
-	User      string      // who signs in; empty for nobody
-	Password  string      // its password; in no message
-	Node      string      // who we are
-	Zones     []string    // what this node steers, to tell another deployment by
-	TTL       time.Duration
-	Clock     clock.Clock  // nil means clock.System
-	Logger    *slog.Logger // nil logs nothing
+	Way    *Way     // to the etcd
+	Prefix string   // in front of every key
+	Node   string   // who we are
+	Zones  []string // what this node steers, to tell another deployment by
+	TTL    time.Duration
+	Clock  clock.Clock  // nil means clock.System
+	Logger *slog.Logger // nil logs nothing
 }
 
 // Lease is a place under a prefix of etcd that one node at a time can hold. It
@@ -60,7 +53,7 @@ type Lease struct {
 }
 
 // New is a lease in an etcd. Nothing is dialled before the first Acquire. Close
-// it in the end.
+// it in the end, before its way.
 func New(o Options) *Lease {
 	if o.Clock == nil {
 		o.Clock = clock.System()
@@ -76,8 +69,7 @@ func New(o Options) *Lease {
 	return &Lease{opts: o, host: host, namesakes: map[string]time.Duration{}}
 }
 
-// Close leaves the queue and ends the connection. A lease that is held is
-// released before.
+// Close leaves the queue. A lease that is held is released before.
 func (l *Lease) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -87,44 +79,17 @@ func (l *Lease) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), answerWithin)
 	defer cancel()
 	l.leave(ctx)
-	err := l.client.Close()
 	l.client = nil
-	if errors.Is(err, context.Canceled) {
-		return nil // the client says so of its own end
-	}
-	return err
-}
-
-// connect makes the client. That dials nothing yet, unless there is a password
-// to be checked.
-func (l *Lease) connect() error {
-	if l.client != nil {
-		return nil
-	}
-	client, err := clientv3.New(clientv3.Config{
-		Endpoints: l.opts.Endpoints, TLS: l.opts.TLS,
-		Username: l.opts.User, Password: l.opts.Password,
-		DialTimeout: answerWithin, DialKeepAliveTime: 10 * time.Second, DialKeepAliveTimeout: answerWithin,
-		MaxUnaryRetries: 2,
-		Logger:          zap.NewNop(),
-		DialOptions: []grpc.DialOption{grpc.WithChainUnaryInterceptor(failFast), grpc.WithConnectParams(grpc.ConnectParams{
-			Backoff:           backoff.Config{BaseDelay: retryAfter, Multiplier: 2, Jitter: 0.2, MaxDelay: slowestRetry},
-			MinConnectTimeout: answerWithin,
-		})},
-	})
-	if err != nil {
-		return err
-	}
-	l.client = client
 	return nil
 }
 
-// failFast lets a call fail when no member can be reached, with the reason. The
-// client's calls would wait for one until their time is over, and then know only
-// that.
-func failFast(ctx context.Context, method string, request, reply any, conn *grpc.ClientConn, call grpc.UnaryInvoker, opts ...grpc.CallOption) error {
-	return call(ctx, method, request, reply, conn, append(opts, grpc.WaitForReady(false))...)
+// connect takes the client from the way.
+func (l *Lease) connect() (err error) {
+	l.client, err = l.opts.Way.Client()
+	return err
 }
+
+func (l *Lease) explain(what string, err error) error { return l.opts.Way.Explain(what, err) }
 
 // ask sends a request, again when one member does not answer: the next try goes
 // to another one.
@@ -158,7 +123,7 @@ func (l *Lease) checkVersion(ctx context.Context) error {
 	case err != nil:
 		return l.explain("ask for its version", err)
 	case tooOld(version):
-		return fmt.Errorf("etcd at %s has version %s; expected 3.4 or later; update it", strings.Join(l.opts.Endpoints, ", "), version)
+		return fmt.Errorf("etcd at %s has version %s; expected 3.4 or later; update it", l.opts.Way.at(), version)
 	}
 	l.checked = true
 	return nil

@@ -23,19 +23,31 @@ type node struct {
 	stop context.CancelFunc // of its Keep
 }
 
-func newNode(t *testing.T, endpoints []string, name string, change ...func(*Options)) *node {
+// setup is a node before it is made.
+type setup struct {
+	Options
+
+	way Settings
+}
+
+func newNode(t *testing.T, endpoints []string, name string, change ...func(*setup)) *node {
 	t.Helper()
-	o := Options{Endpoints: endpoints, Prefix: "/sidestep/test", Node: name, Zones: []string{"example.com."}, TTL: 10 * time.Second}
+	o := setup{
+		way:     Settings{Endpoints: endpoints},
+		Options: Options{Prefix: "/sidestep/test", Node: name, Zones: []string{"example.com."}, TTL: 10 * time.Second},
+	}
 	for _, c := range change {
 		c(&o)
 	}
-	n := &node{Lease: New(o), t: t}
+	o.way.Prefix = o.Prefix
+	o.Way = NewWay(o.way)
+	n := &node{Lease: New(o.Options), t: t}
 	t.Cleanup(n.kill)
 	return n
 }
 
 // short is a lease that a test can see run out.
-func short(o *Options) { o.TTL = 3 * time.Second }
+func short(o *setup) { o.TTL = 3 * time.Second }
 
 // acquire wins the lease, and keeps it like a daemon.
 func (n *node) acquire(ctx context.Context) error {
@@ -76,10 +88,8 @@ func (n *node) kill() {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.client != nil {
-		_ = n.client.Close()
-		n.client = nil
-	}
+	n.client = nil
+	_ = n.opts.Way.Close()
 }
 
 // mustHold fails unless somebody else holds the lease, and says what is told.
@@ -204,7 +214,7 @@ func TestAPlaceThatIsNotWantedAnyMoreIsGivenUp(t *testing.T) {
 func TestDeletedByHand(t *testing.T) {
 	t.Parallel()
 	c := etcdtest.Start(t, etcdtest.Options{})
-	a, b := newNode(t, c.Endpoints(), "mon-1", func(o *Options) { o.TTL = time.Minute }), newNode(t, c.Endpoints(), "mon-2")
+	a, b := newNode(t, c.Endpoints(), "mon-1", func(o *setup) { o.TTL = time.Minute }), newNode(t, c.Endpoints(), "mon-2")
 	a.mustAcquire()
 	b.mustWait(50 * time.Millisecond)
 	client := c.Client(t)

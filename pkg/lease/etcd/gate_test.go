@@ -12,7 +12,7 @@ import (
 
 // renewedAt is a lease of 30s that was renewed at the fake clock's time.
 func renewedAt(clk *clock.Fake) *held {
-	l := New(Options{Endpoints: []string{"http://127.0.0.1:1"}, Node: "mon-1", TTL: 30 * time.Second, Clock: clk})
+	l := New(Options{Way: NewWay(Settings{Endpoints: []string{"http://127.0.0.1:1"}}), Node: "mon-1", TTL: 30 * time.Second, Clock: clk})
 	return &held{lease: l, place: place{key: "/leader/1", created: 7, renewed: l.mark()}, lost: make(chan struct{})}
 }
 

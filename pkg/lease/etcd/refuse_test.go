@@ -56,8 +56,8 @@ func TestUsers(t *testing.T) {
 	t.Parallel()
 	c := etcdtest.Start(t, etcdtest.Options{})
 	c.Users(t, "sidestep", "s3cret", "/sidestep/test/")
-	as := func(user, password string) func(*Options) {
-		return func(o *Options) { o.User, o.Password = user, password }
+	as := func(user, password string) func(*setup) {
+		return func(o *setup) { o.way.User, o.way.Password = user, password }
 	}
 	a := newNode(t, c.Endpoints(), "mon-1", as("sidestep", "s3cret"))
 	a.mustAcquire()
@@ -66,7 +66,7 @@ func TestUsers(t *testing.T) {
 
 	newNode(t, c.Endpoints(), "mon-2", as("sidestep", "s3cret-wrong")).mustRefuse(`refused the user "sidestep" or its password`, "check etcd.user and etcd.password")
 	newNode(t, c.Endpoints(), "mon-2").mustRefuse("asks for a user", "set etcd.user and etcd.password")
-	newNode(t, c.Endpoints(), "mon-2", as("sidestep", "s3cret"), func(o *Options) { o.Prefix = "/other" }).
+	newNode(t, c.Endpoints(), "mon-2", as("sidestep", "s3cret"), func(o *setup) { o.Prefix = "/other" }).
 		mustRefuse(`does not let the user "sidestep" read and write below /other/`, "etcdctl role grant-permission ROLE readwrite --prefix=true /other/")
 	if err := a.held.Release(t.Context()); err != nil {
 		t.Error(err)
@@ -83,7 +83,7 @@ func TestTLS(t *testing.T) {
 	}
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(pem)
-	a := newNode(t, c.Endpoints(), "mon-1", func(o *Options) { o.TLS = &tls.Config{RootCAs: roots} })
+	a := newNode(t, c.Endpoints(), "mon-1", func(o *setup) { o.way.TLS = &tls.Config{RootCAs: roots} })
 	eventually(t, "the lease is won over TLS", func() bool { return a.acquire(t.Context()) == nil })
 
 	newNode(t, c.Endpoints(), "mon-2").mustRefuse("TLS with etcd at https://127.0.0.1:", "x509:", "check etcd.tls")
@@ -168,9 +168,9 @@ func TestOthersUnderThePrefix(t *testing.T) {
 	c := etcdtest.Start(t, etcdtest.Options{})
 	a := newNode(t, c.Endpoints(), "mon-1")
 	a.mustAcquire()
-	newNode(t, c.Endpoints(), "web-1", func(o *Options) { o.Zones = []string{"example.net.", "example.org."} }).
+	newNode(t, c.Endpoints(), "web-1", func(o *setup) { o.Zones = []string{"example.net.", "example.org."} }).
 		mustRefuse("the prefix /sidestep/test is used by mon-1 (process ", "it steers example.com., this node example.net., example.org.", "give each deployment an etcd.prefix of its own")
-	said := newNode(t, c.Endpoints(), "mon-2", func(o *Options) { o.Zones = []string{"example.com.", "example.net."} }).mustWait(50 * time.Millisecond)
+	said := newNode(t, c.Endpoints(), "mon-2", func(o *setup) { o.Zones = []string{"example.com.", "example.net."} }).mustWait(50 * time.Millisecond)
 	if !strings.Contains(said, "mon-1") {
 		t.Errorf("a node with one zone more was told %q", said)
 	}
@@ -185,7 +185,7 @@ func TestOthersUnderThePrefix(t *testing.T) {
 		if _, err := client.Put(t.Context(), key, want.value); err != nil {
 			t.Fatal(err)
 		}
-		newNode(t, c.Endpoints(), "mon-1", func(o *Options) { o.Prefix = key[:3] + "/" }).mustRefuse(want.error)
+		newNode(t, c.Endpoints(), "mon-1", func(o *setup) { o.Prefix = key[:3] + "/" }).mustRefuse(want.error)
 	}
 }
 
@@ -197,7 +197,7 @@ func TestTwoNodesOfOneName(t *testing.T) {
 	a := newNode(t, c.Endpoints(), "mon-1")
 	a.mustAcquire()
 	clk := clock.Bubble()
-	b := newNode(t, c.Endpoints(), "mon-1", func(o *Options) { o.Clock = clk })
+	b := newNode(t, c.Endpoints(), "mon-1", func(o *setup) { o.Clock = clk })
 	if said := b.mustWait(50 * time.Millisecond); !strings.Contains(said, "this node's own name") {
 		t.Errorf("told %q", said)
 	}
