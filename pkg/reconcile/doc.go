@@ -34,6 +34,11 @@
 // accepted three times in one round and is still not shown is given up for it:
 // the lists lag by more than the provider promises.
 //
+// Where a write carries the whole set and nothing is compared, a late call takes
+// with it what somebody put in since. Such a value, which a list had shown and the
+// call did not know, is told of and put back, by the next round or look; what was
+// put in and gone before any list is not known of.
+//
 // Zones are worked side by side, each by one worker, so that one in trouble
 // never stops another; the record sets of a zone go one after the other, and
 // one that its provider refuses is given up for the round and stops no other. Of a

@@ -135,10 +135,12 @@ func (r *round) plan(ctx context.Context) error {
 		if snapshot, err = r.list(ctx); err != nil {
 			return err
 		}
+		r.watch(snapshot)
 	}
 	seen := zoneOf(snapshot)
 	r.snapshot, r.seen, r.report.Seen = snapshot, &seen, &seen
 	r.current = r.work.Plan(seen)
+	r.withReturning()
 	return nil
 }
 

@@ -41,6 +41,7 @@ func (r *round) send(ctx context.Context, s plan.Set, next step) error {
 	id := r.note(notes, s.Key(), next)
 	err := r.deliver(ctx, s, next)
 	r.keepOutcome(changes, err)
+	r.openGap(s, next, err)
 	if err == nil || gateClosed(err) || provider.ClassOf(err) != provider.Ambiguous {
 		r.closeNote(notes, id)
 	}

@@ -33,7 +33,8 @@ type worker struct {
 	noteless   bool                // the last note could not be stored
 	waited     bool                // a wait was told of, and nothing was written since
 	unverified map[record.Key]bool // written, and the name servers were not asked yet
-	seen       *plan.Zone          // the zone as a round or a look saw it last
+	vanish     vanishing
+	seen       *plan.Zone // the zone as a round or a look saw it last
 
 	mu       sync.Mutex
 	notes    Notes         // nil keeps none
@@ -67,6 +68,7 @@ func newWorker(r *Reconciler, zone Zone) *worker {
 		mine:       map[string]uint64{},
 		past:       map[string]bool{},
 		unverified: map[record.Key]bool{},
+		vanish:     newVanishing(),
 		wake:       make(chan struct{}, 1),
 	}
 }
@@ -233,7 +235,7 @@ func (w *worker) serve(ctx context.Context, j job) Report {
 	return report
 }
 
-// look lists the zone and changes nothing.
+// look lists the zone, and changes nothing but what a late call of ours undid.
 func (w *worker) look(ctx context.Context) Report {
 	report := Report{Zone: w.zone.Name, Look: true}
 	snapshot, err := w.list(ctx)
@@ -243,6 +245,9 @@ func (w *worker) look(ctx context.Context) Report {
 	}
 	seen := zoneOf(snapshot)
 	w.seen, report.Seen = &seen, &seen
+	if w.watch(snapshot); len(w.vanish.lost) > 0 {
+		w.bringBack(ctx, snapshot)
+	}
 	return report
 }
 

@@ -24,7 +24,8 @@
 // with the flags set anew, and the copies' set with it where both change: PowerDNS
 // makes all of it in one transaction. So no order of calls and no late call can
 // empty a set. But PowerDNS compares nothing (it ignores If-Match): what somebody
-// else writes between our last read and our PATCH is overwritten. Each write
+// else writes between our last read and our PATCH is overwritten; pkg/reconcile
+// puts back what a late PATCH of ours took of what a list had shown. Each write
 // therefore reads the zone once more, is refused where the set is no longer what the
 // caller saw, and is sent at once. Where that gap is too wide, the zone is given to
 // provider rfc2136 and PowerDNS' DNSUPDATE, which compares; but never to both, for a
