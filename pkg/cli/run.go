@@ -24,9 +24,11 @@ This is the daemon. It writes while it is the leader; before that, and with
 show what it would do. Begin with --read-only for a week.
 
 SIGHUP reads the config again, and the secrets that it names: a credential that
-was replaced in its file is used from then on, and a zone that failed is tried at
-once. A config that is wrong is refused, and the one before stays in force. SIGTERM and SIGINT finish the call in hand, release the
-stamp and the lock, and end; a second one ends at once, and breaks nothing.
+was replaced in its file is used from then on, and a zone that failed is tried
+at once. A config that is wrong is refused, and the one before stays in force.
+
+SIGTERM and SIGINT finish the call in hand, release the stamp and the lock, and
+end; a second one ends at once, and breaks nothing.
 
 Exit codes: 0 ended by a signal, 2 usage or config, 1 other failure.`,
 		Example: `  sidestep run --read-only

@@ -135,7 +135,7 @@ func TestWritesOfAFailedRoundCount(t *testing.T) {
 			t.Error("status does not say that the rest failed")
 		}
 		w.zones[home].Faults(nil)
-		time.Sleep(settled)
+		time.Sleep(2 * settled)
 		w.mustLive(b)
 		if len(w.log.with("can write the zone again zone=example.com.")) != 1 {
 			t.Error("nobody says that it works again")

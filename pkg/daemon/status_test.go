@@ -74,6 +74,7 @@ func TestStatusAtTheStart(t *testing.T) {
 			t.Errorf("before the list: %+v", r)
 		}
 		w.zones[home].Faults(nil)
+		d.writer.Hasten(home)
 		w.site.play(a, strings.Repeat("?", 100))
 		time.Sleep(45 * time.Second)
 		if r := d.status().Records[0]; !r.Listed || r.Answers[0].State != "live" || !strings.Contains(r.Reason, "judged") {
