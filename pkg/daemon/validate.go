@@ -177,6 +177,8 @@ func (v *ZoneValidity) look(c *config.Config, spec *steer.Spec, snapshot *provid
 		switch named := spec.Names(a.Value); {
 		case named && a.Held && !a.Live:
 			v.note("%s %s was paused by somebody else and is not resumed; if it should be: sidestep approve %s", key, a.Value, strings.TrimSuffix(a.Value, "."))
+		case named && a.Live && a.Stuck != "":
+			v.note("%s %s cannot be paused, so that it stays in the answer when it is down: %s", key, a.Value, a.Stuck)
 		case !named && a.Live:
 			v.note("%s answers with %s, which the config does not name: it stays, and is not counted", key, a.Value)
 		}

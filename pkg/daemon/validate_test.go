@@ -68,6 +68,19 @@ func TestValidateAsksSideBySide(t *testing.T) {
 	})
 }
 
+// TestValidateTellsOfWhatCannotBePaused: the provider would refuse the pause of a live
+// value that the config names.
+func TestValidateTellsOfWhatCannotBePaused(t *testing.T) {
+	key := record.Key{Zone: "example.com.", Name: "www.example.com.", Type: record.A}
+	spec := &steer.Spec{Key: key, Answers: []steer.Answer{{Value: "192.0.2.1"}, {Value: "192.0.2.2"}}}
+	set := record.Set{Key: key, Answers: []record.Answer{{Value: "192.0.2.1", Live: true, Stuck: "its remark is too long"}, {Value: "192.0.2.2", Live: true}}}
+	var v ZoneValidity
+	v.look(&config.Config{}, spec, &provider.Snapshot{Zone: "example.com.", Sets: []record.Set{set}})
+	if want := "www.example.com. A 192.0.2.1 cannot be paused, so that it stays in the answer when it is down: its remark is too long"; len(v.Notes) != 1 || v.Notes[0] != want {
+		t.Errorf("got %q", v.Notes)
+	}
+}
+
 // TestValidateTellsOfWhatCannotBeSwitched: in the place of a record set there is
 // an alias.
 func TestValidateTellsOfWhatCannotBeSwitched(t *testing.T) {

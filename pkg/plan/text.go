@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"sidestep/pkg/record"
@@ -12,7 +13,8 @@ func (p Plan) String() string { return strings.Join(p.Lines(), "\n") + "\n" }
 
 // Lines is the plan for people: a heading, a line for each change, one for each
 // refusal of a guard, one for each record set of which nothing is usable, one for
-// what waits for a person, and one for each value that is steered no longer.
+// each value that could not be paused, one for what waits for a person, and one for
+// each value that is steered no longer.
 func (p Plan) Lines() []string {
 	if p.InSync() {
 		return append([]string{fmt.Sprintf("zone %s: in sync, nothing to change", p.Zone.Shown())}, p.rest()...)
@@ -29,9 +31,9 @@ func (p Plan) Lines() []string {
 }
 
 // rest is what a plan shows and does not change: where nothing is usable, what
-// waits for a person, and what is steered no longer.
+// could not be paused, what waits for a person, and what is steered no longer.
 func (p Plan) rest() []string {
-	lines := append(p.allDown(), p.waits()...)
+	lines := slices.Concat(p.allDown(), p.stuck(), p.waits())
 	for _, l := range p.Left {
 		lines = append(lines, "  "+l.String())
 	}
@@ -45,6 +47,19 @@ func (p Plan) allDown() []string {
 	for _, s := range p.Sets {
 		if s.Wanted.AllDown {
 			lines = append(lines, fmt.Sprintf("  %s: %s", s.Key(), s.Wanted.Reason))
+		}
+	}
+	return lines
+}
+
+// stuck is a line for each value that a failover could not take out.
+func (p Plan) stuck() []string {
+	var lines []string
+	for _, s := range p.Sets {
+		for _, a := range s.Seen.Answers {
+			if a.Live && a.Stuck != "" && s.Wanted.Spec.Names(a.Value) {
+				lines = append(lines, fmt.Sprintf("  warning: %s %s cannot be paused: %s", s.Key().Shown(), a.Value, a.Stuck))
+			}
 		}
 	}
 	return lines

@@ -1,6 +1,7 @@
 package plan_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -49,6 +50,20 @@ func TestLinesWhereNothingIsUsable(t *testing.T) {
 `
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// A value that the provider would not pause is told of before it has to be: of what
+// the config names, and while it is live.
+func TestLinesOfWhatCannotBePaused(t *testing.T) {
+	s := spec("www", 2)
+	set := seen(s.Key, "192.0.2.1 live", "192.0.2.2 paused", "198.51.100.7 live")
+	for i := range set.Answers {
+		set.Answers[i].Stuck = "its remark is too long"
+	}
+	got := diff(zone(set), judge(s, "YN")).String()
+	if want := "  warning: www.example.com. A 192.0.2.1 cannot be paused: its remark is too long\n"; !strings.Contains(got, want) || strings.Count(got, "cannot be paused") != 1 {
+		t.Errorf("expected once %q, got\n%s", want, got)
 	}
 }
 

@@ -52,6 +52,7 @@ type Answer struct {
 	MinTTL time.Duration // the smallest TTL that the provider gives it: a wish below is met by this one; 0 takes any
 	MaxTTL time.Duration // the largest one, likewise; 0 takes any
 	OwnTTL bool          // the provider decides the TTL, and takes no wish for another
+	Stuck  string        // of a live one: why the provider would refuse to pause it, and what to do; empty when nothing is known against it
 	Native any           // opaque to all but the adapter that listed it
 }
 

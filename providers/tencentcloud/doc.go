@@ -38,6 +38,10 @@
 // like ours. A remark that is edited between its reading and the writing of the
 // mark is overwritten.
 //
+// A remark has 200 characters at most. A list tells of live records in whose remark
+// no mark has room, so that plan and validate --online can say so before one of them
+// has to be paused.
+//
 // A request that takes a mark off and has no answer may still be carried out, within
 // the life of its signature. A record is paused again all the same: the request
 // carries a remark and no status, so it can empty no name and lose no value, whenever

@@ -26,6 +26,7 @@ const (
 	hintDomain = "look at the domain's status in the DNSPod console; nothing is written before it is normal"
 	hintPlan   = "the domain's plan allows no more live values of this name and line: upgrade the plan, or let fewer be live"
 	hintLimit  = "the domain's plan allows no more of this: upgrade the plan"
+	hintRemark = "shorten the remark in the DNSPod console, so that the mark of a pause has room; sidestep plan says which, and by how much"
 	hintTTL    = "the domain's plan does not keep so small a TTL; write a larger ttl (600 s suits every plan)"
 )
 
@@ -51,7 +52,8 @@ var verdicts = map[string]verdict{
 	"InvalidParameter.RecordIdInvalid":      {class: provider.Conflict, hint: "the record is gone; the zone is listed again"},
 	"InvalidParameter.DomainRecordExist":    {class: provider.Conflict, hint: "an equal record is there; the zone is listed again"},
 	"InvalidParameter.RecordLineInvalid":    {class: provider.Permanent, hint: "see which lines the domain's plan has, and correct variant"},
-	"InvalidParameter.RemarkLengthExceeded": {class: provider.Permanent, hint: "shorten the record's remark by " + fmt.Sprint(len(markAt(time.Time{}))+1) + " characters, so that the mark of a pause has room"},
+	"InvalidParameter.RemarkLengthExceeded": {class: provider.Permanent, hint: hintRemark},
+	"InvalidParameter.RemarkTooLong":        {class: provider.Permanent, hint: hintRemark},
 
 	"LimitExceeded.RecordTtlLimit":     {class: provider.Permanent, hint: hintTTL},
 	"LimitExceeded.SubdomainRollLimit": {class: provider.Permanent, full: true, hint: hintPlan},

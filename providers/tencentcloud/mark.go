@@ -1,8 +1,10 @@
 package tencentcloud
 
 import (
+	"fmt"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // How long a mark is good for. A pause is sent only while its mark is younger
@@ -23,6 +25,29 @@ const (
 // markAt is the mark of a pause at a time: "[sidestep 2026-11-30T13:05:01Z]".
 func markAt(at time.Time) string {
 	return markBegin + " " + at.UTC().Format(markTime) + markEnd
+}
+
+// A remark has 200 characters at most (error RemarkTooLong), of which a mark and the
+// blank before it take 32.
+const (
+	maxRemark = 200
+	markRoom  = len(markBegin+" "+markTime+markEnd) + 1
+)
+
+// overlong is by how many characters a remark is too long for a mark; 0 where it has
+// room for one.
+func overlong(remark string) int {
+	words, _ := splitRemark(remark)
+	return max(0, utf8.RuneCountInString(words)+markRoom-maxRemark)
+}
+
+// stuck is what is to be done about a record whose remark has no room for a mark.
+func (i *item) stuck() string {
+	over := overlong(i.Remark)
+	if over == 0 {
+		return ""
+	}
+	return fmt.Sprintf("the remark of its record %d leaves no room for the mark of a pause: shorten it by %d, to %d characters, in the DNSPod console", i.ID, over, maxRemark-markRoom)
 }
 
 // marked puts a mark behind the words of a remark that has none.

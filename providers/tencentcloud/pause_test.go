@@ -1,6 +1,7 @@
 package tencentcloud
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -236,6 +237,31 @@ func TestRemarkEditedInTheGap(t *testing.T) {
 	a.mustAdd(t, resume(list(t, a), one))
 	if r := byID(t, f, id); r.Remark != "moved to rack 4" || r.TTL != 1200 {
 		t.Errorf("resumed: %v", r)
+	}
+}
+
+// TestRemarkWithoutRoomForAMark: the list tells by how many characters a remark is too
+// long, and one that is told to have room has it.
+func TestRemarkWithoutRoomForAMark(t *testing.T) {
+	a, f, id := pair(t, tencentcloudtest.Options{})
+	remark := func(n int) { f.Edit(id, func(r *tencentcloudtest.Record) { r.Remark = strings.Repeat("字", n) }) }
+	remark(200)
+	want := fmt.Sprintf("the remark of its record %d leaves no room for the mark of a pause: shorten it by 32, to 168 characters", id)
+	if got := answerOf(t, a, one); !strings.HasPrefix(got.Stuck, want) {
+		t.Errorf("got %q, want %q", got.Stuck, want)
+	}
+	remark(169)
+	if got := answerOf(t, a, one); !strings.Contains(got.Stuck, "shorten it by 1, to 168") {
+		t.Errorf("one character too long: %q", got.Stuck)
+	}
+	failed(t, a.TakeAway(t.Context(), pause(list(t, a), one, two)), provider.Permanent, "RemarkLengthExceeded", "sidestep plan says which")
+	remark(168)
+	if got := answerOf(t, a, one); got.Stuck != "" {
+		t.Errorf("a remark with room: %q", got.Stuck)
+	}
+	a.mustTakeAway(t, pause(list(t, a), one, two))
+	if got := answerOf(t, a, one); got.Stuck != "" || !got.Paused {
+		t.Errorf("listed as %+v", got)
 	}
 }
 

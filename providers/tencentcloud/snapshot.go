@@ -1,6 +1,7 @@
 package tencentcloud
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -158,7 +159,7 @@ func (b *builder) steered(key record.Key, i *item) {
 	b.a.settle(i, b.now)
 	switch {
 	case i.live():
-		answer.Live, answer.Paused = true, mark != ""
+		answer.Live, answer.Paused, answer.Stuck = true, mark != "", i.stuck()
 		if mark != "" && dead(mark, b.now) {
 			b.stale[i.ID] = mark
 		}
@@ -197,7 +198,7 @@ func (b *builder) put(key record.Key, answer record.Answer) {
 		answer.TTL, answer.Weight = have.TTL, have.Weight
 	}
 	answer.Live, answer.Paused = answer.Live || have.Live, answer.Paused || have.Paused
-	answer.Held = answer.Held || have.Held
+	answer.Held, answer.Stuck = answer.Held || have.Held, cmp.Or(answer.Stuck, have.Stuck)
 	set[at] = answer
 }
 
