@@ -43,6 +43,34 @@ func TestARefusedAttributeHoldsNothingUp(t *testing.T) {
 	}
 }
 
+// TestAStuckValueHoldsNothingUp: the list says that a value cannot be paused. It goes
+// last, so that its refusal keeps no other in the answer.
+func TestAStuckValueHoldsNothingUp(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := newWorld(t, slow(memory.Status), values...)
+		s := w.shimmed()
+		s.list = func(ctx context.Context, next func(context.Context) (*provider.Snapshot, error)) (*provider.Snapshot, error) {
+			seen, err := next(ctx)
+			if err == nil {
+				seen.Sets[0].Answers[0].Stuck = "its remark is too long"
+			}
+			return seen, err
+		}
+		s.write = func(ctx context.Context, call provider.Call, next func(context.Context, provider.Call) error) error {
+			if call.Away[0].Value == values[0] {
+				return provider.Failf(provider.Permanent, "write "+call.Key.String(), "TooLong", "the remark is too long")
+			}
+			return next(ctx, call)
+		}
+		time.Sleep(20 * time.Second) // nothing is in doubt
+		if report := w.round(w.want(values[2])); report.Err == nil || !strings.Contains(report.Err.Error(), "TooLong") {
+			t.Errorf("the round ended with %v", report.Err)
+		}
+		w.mustLive(t, values[0], values[2])
+		w.check(t)
+	})
+}
+
 // refusing is a zone with two live values whose TTL and weights are not the config's,
 // and that refuses one of them.
 func refusing(t *testing.T, class memory.Class, action record.Action) (*world, *int) {

@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -62,6 +63,7 @@ func (f footing) due(s plan.Set) step {
 		return step{wait: at, why: "the stamp of the last write may not be in the list yet"}
 	}
 	add, away := split(f.denied.open(s))
+	away = stuckLast(s, away)
 	if f.full[s.Key()] != nil {
 		return f.room(s, away)
 	}
@@ -175,6 +177,21 @@ func split(changes []plan.Change) (add, away []plan.Change) {
 		}
 	}
 	return add, away
+}
+
+// stuckLast puts what the provider is known to refuse behind all else, which would
+// wait for it in vain where changes go one by one.
+func stuckLast(s plan.Set, away []plan.Change) []plan.Change {
+	slices.SortStableFunc(away, func(a, b plan.Change) int { return cmp.Compare(stuck(s, a), stuck(s, b)) })
+	return away
+}
+
+// stuck is 1 of a pause that the list says cannot be made, else 0.
+func stuck(s plan.Set, c plan.Change) int {
+	if a, found := s.Seen.Find(c.Value); found && a.Stuck != "" && c.Action == record.Pause {
+		return 1
+	}
+	return 0
 }
 
 // survivors are the wanted values that are live in the list and not in doubt.
