@@ -31,6 +31,10 @@ result is no failure: it counts neither way. FROM is the address that the probe
 left from. A target that is a name is probed at each of its addresses: one pass
 is a pass, and it fails when all fail.
 
+What several vantages judge is probed from here only: status says what the
+others say and what it comes to. What this node is not asked for is left out
+unless a NAME picks it.
+
 Exit codes: 0 the probes were made, whatever they found, 1 with --fail when one
 failed, or another failure, 2 usage or config.`,
 		Example: `  sidestep check
@@ -67,8 +71,13 @@ func (a *app) check(ctx context.Context, names []string, fail bool) error {
 		return orInterrupted(ctx, err, "not every target was probed to the end")
 	}
 	answer := control.Check{Results: []control.CheckResult{}, Canary: canary}
+	judged := cfg.Judged()
 	for _, r := range results {
-		answer.Results = append(answer.Results, checkResult(r, cfg.Checks[r.Target.Check]))
+		result := checkResult(r, cfg.Checks[r.Target.Check])
+		if rule := judged[r.Target]; rule != nil {
+			result.Judges = &control.Judges{Of: rule.Of, Down: rule.Down}
+		}
+		answer.Results = append(answer.Results, result)
 	}
 	if fail && count(answer.Results, check.Fail) > 0 {
 		a.exit = control.ExitFailure
@@ -110,12 +119,36 @@ func (a *app) printCheck(answer control.Check) {
 	fmt.Fprintln(a.io.Out)
 	a.table(rows)
 	fmt.Fprintf(a.io.Out, "\n%s\n", checkSum(answer.Results))
+	for _, line := range judgesLines(answer.Results) {
+		fmt.Fprintln(a.io.Out, line)
+	}
 	if answer.Canary != nil {
 		a.printCheckedCanary(*answer.Canary)
 	}
 	if count(answer.Results, check.Unknown) > 0 {
 		a.complain("unknown results count neither way; DETAIL says what to do on this machine")
 	}
+}
+
+// judgesLines say of how many targets this node's word is one of several, or none.
+func judgesLines(results []control.CheckResult) []string {
+	rules, times := []string{}, map[string]int{}
+	for _, r := range results {
+		if r.Judges == nil {
+			continue
+		}
+		rule := strings.Join(r.Judges.Of, ", ")
+		if len(r.Judges.Of) > 1 {
+			rule = fmt.Sprintf("%s together, of which %d must say down", rule, r.Judges.Down)
+		}
+		if times[rule]++; times[rule] == 1 {
+			rules = append(rules, rule)
+		}
+	}
+	for i, rule := range rules {
+		rules[i] = fmt.Sprintf("judged by %s: %s; what each of them says: sidestep status", rule, plural(times[rule], "target", "targets"))
+	}
+	return rules
 }
 
 func (a *app) printCheckedCanary(c control.Canary) {

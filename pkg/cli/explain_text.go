@@ -152,7 +152,12 @@ func (x *explainer) answer(a control.ExplainedAnswer, r control.ExplainedRecord)
 }
 
 func (x *explainer) target(t control.ExplainedTarget) {
-	x.field(4, "verdict", "%s %s", t.ID, x.verdict(t))
+	x.vantages(t)
+	if t.Counted != nil && !slices.ContainsFunc(t.Vantages, func(v control.Vantage) bool { return v.Own }) {
+		x.field(4, "here", "not probed: the word of this node is not asked")
+		return
+	}
+	x.field(4, x.whose(t), "%s %s", t.ID, x.verdict(t))
 	if last := t.Last; last != nil {
 		text := fmt.Sprintf("%s ago: %s after %.1fms", since(x.e.At, last.At), last.Result, last.LatencyMS)
 		if last.Source != "" {
@@ -167,6 +172,46 @@ func (x *explainer) target(t control.ExplainedTarget) {
 	if t.Results != nil {
 		x.results(*t.Results)
 	}
+}
+
+// whose is the verdict of this node's own probes.
+func (x *explainer) whose(t control.ExplainedTarget) string {
+	if t.Counted != nil {
+		return "here"
+	}
+	return "verdict"
+}
+
+// vantages say what counts of a target that several nodes judge, and who says what.
+func (x *explainer) vantages(t control.ExplainedTarget) {
+	if t.Counted == nil {
+		return
+	}
+	c := t.Counted
+	x.field(4, "verdict", "%s %s for %s, since %s: %s", t.ID, c.Verdict, since(x.e.At, c.Since), x.clock(c.Since), c.Detail)
+	for _, v := range t.Vantages {
+		x.field(6, v.Name, "%s", x.vantage(v))
+	}
+}
+
+func (x *explainer) vantage(v control.Vantage) string {
+	heard := "never heard"
+	if v.At != nil {
+		heard = fmt.Sprintf("heard %s ago", since(x.e.At, *v.At))
+	}
+	switch {
+	case v.Silent:
+		return "silent, and counts as unknown; " + heard
+	case v.Blind:
+		return "blind, its canary fails, and counts as unknown; " + heard
+	case v.Since == nil || v.Verdict == "unknown":
+		return "unknown; " + heard
+	}
+	text := fmt.Sprintf("%s for %s, since %s", v.Verdict, since(x.e.At, *v.Since), x.clock(*v.Since))
+	if v.Phase != "" {
+		text += ": " + v.Phase + "/" + v.Cause
+	}
+	return text + "; " + heard
 }
 
 // cooldown says where a target is between going down and coming up; nothing

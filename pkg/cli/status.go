@@ -29,6 +29,9 @@ signals by name, unknown (none is false, and one is not known), ok. It takes no
 answer out but by a scenario that asks for it, named in the answer's when;
 maintenance takes out all answers that name the site.
 
+Of a target that several vantages judge, VERDICT is what their words come to,
+and LAST begins with who says what, and who is silent for how long.
+
 Exit codes: 0 the daemon answered, whatever it said, 1 no daemon runs here, or
 another failure, 2 usage or config, or no such NAME.`,
 		Example: `  sidestep status
@@ -261,10 +264,24 @@ func (a *app) printTargets(targets []control.Target, now time.Time) {
 			last = "waits for the canary: " + last
 		}
 		last = strings.TrimSuffix(cooldownWords(t)+last, "; ")
-		rows = append(rows, []string{t.ID, t.Verdict, since(now, t.Since), row, last})
+		verdict, at := t.Verdict, t.Since
+		if c := t.Counted; c != nil {
+			verdict, at = c.Verdict, c.Since
+			last = strings.TrimSuffix(c.Detail+hereWords(t)+"; "+last, "; ")
+		}
+		rows = append(rows, []string{t.ID, verdict, since(now, at), row, last})
 	}
 	fmt.Fprintln(a.io.Out)
 	a.table(rows)
+}
+
+// hereWords are what this node says of a target that vantages judge, where that is
+// something else than what counts, or counts for nothing.
+func hereWords(t control.Target) string {
+	if t.Verdict == t.Counted.Verdict || t.Verdict == "unknown" {
+		return ""
+	}
+	return "; here " + t.Verdict
 }
 
 // cooldownWords say why nothing is sent to a target, in front of what it did

@@ -186,6 +186,31 @@ type Target struct {
 	Unknowns int       `json:"unknowns"` // results that were our own fault, since the daemon began
 	Waiting  string    `json:"waiting"`  // "canary": failed often enough to be down, and waits for the canary to pass
 	Cooldown Cooldown  `json:"cooldown"`
+	Counted  *Counted  `json:"counted,omitempty"`  // what vantages make of it, where Verdict is this node's word alone; absent without vantages
+	Vantages []Vantage `json:"vantages,omitempty"` // what each of them says, in the order of the config
+}
+
+// Counted is what several vantages make of a target: the verdict by which is decided.
+type Counted struct {
+	Verdict string    `json:"verdict"` // up, down, suspected (guard mass), unknown; where they agree on nothing, what it was before
+	Since   time.Time `json:"since"`
+	Phase   string    `json:"phase"` // of the first that said down, while it is down
+	Cause   string    `json:"cause"`
+	Down    int       `json:"down"`   // how many must say down
+	Detail  string    `json:"detail"` // in words: who says what, and who is silent for how long
+}
+
+// Vantage is what one vantage says of a target.
+type Vantage struct {
+	Name    string     `json:"name"`
+	Own     bool       `json:"own"`     // it is that of the node which tells this
+	Verdict string     `json:"verdict"` // as it counts: unknown of one that is silent or blind
+	Phase   string     `json:"phase"`   // of what it said last
+	Cause   string     `json:"cause"`
+	Since   *time.Time `json:"since"`  // of what it said last; null where it said nothing
+	At      *time.Time `json:"at"`     // when it was heard last, and of this node when its last probe was over; null for never
+	Silent  bool       `json:"silent"` // it was not heard for too long
+	Blind   bool       `json:"blind"`  // its canary fails
 }
 
 // Canary is what tells whether this node sees the world at all.
@@ -292,6 +317,13 @@ type CheckResult struct {
 	Cause     string  `json:"cause"`
 	Detail    string  `json:"detail"`
 	LatencyMS float64 `json:"latency_ms"`
+	Judges    *Judges `json:"judges,omitempty"` // whose word counts beside this node's, or instead of it; absent where none does
+}
+
+// Judges are the vantages that judge a target, of which so many must say down.
+type Judges struct {
+	Of   []string `json:"of"`
+	Down int      `json:"down"`
 }
 
 // PlanRequest asks for a plan, or for it to be carried out.

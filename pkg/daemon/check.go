@@ -22,14 +22,19 @@ var Guards = []string{plan.GuardMaxChanges, plan.GuardMaxWrites, plan.GuardOwned
 
 // Check probes every target of the config once, or those that names pick: by
 // check, address, target id, record set, site or signal. Results come in the order of the
-// targets' ids. Beside them the canary is probed; it is nil where the config has
+// targets' ids. What only other vantages judge is probed from here where a name
+// picks it. Beside them the canary is probed; it is nil where the config has
 // none. It needs no state and no lock.
 func Check(ctx context.Context, c *config.Config, names []string, log *slog.Logger) ([]check.Result, *control.Canary, error) {
 	clock := clock.System()
-	e := engine.New(engine.Config{Checks: c.Checks, Sets: c.Records, Sites: c.Sites, Scenarios: c.Scenarios, Zones: zonesOf(c)}, engine.Now{Boot: clock.Boot(), Wall: clock.Wall()})
+	e := engine.New(EngineConfig(c), engine.Now{Boot: clock.Boot(), Wall: clock.Wall()})
 	picked := map[string]bool{}
 	var jobs []schedule.Job
-	for _, t := range e.Targets() {
+	targets := e.Targets()
+	if len(names) > 0 {
+		targets = e.Judged()
+	}
+	for _, t := range targets {
 		by := pick(c, t, names)
 		if len(names) == 0 || len(by) > 0 {
 			jobs = append(jobs, schedule.Job{Spec: c.Checks[t.Check], Target: t})

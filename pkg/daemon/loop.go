@@ -88,7 +88,7 @@ func (d *Daemon) mustSave(event engine.Event, effects engine.Effects) bool {
 	d.news = d.news || effects.Save
 	verdictsOnly := false
 	switch event.(type) {
-	case engine.Results, engine.Canary:
+	case engine.Results, engine.Canary, engine.Observed, engine.Gone:
 		verdictsOnly = true
 	}
 	age := d.clock.Wall().Sub(d.saved)

@@ -185,13 +185,13 @@ func (s *scenes) targetWords(ids []string) string {
 		if !found {
 			continue
 		}
-		switch v := s.view.Targets[i]; v.Verdict {
+		switch verdict, phase, cause := s.view.Targets[i].Counts(); verdict {
 		case health.Up:
 			up = append(up, id+" up")
 		case health.Unknown:
 			other = append(other, id+" not judged yet")
 		default:
-			other = append(other, fmt.Sprintf("%s %s: %s/%s", id, v.Verdict, v.Phase, v.Cause))
+			other = append(other, fmt.Sprintf("%s %s: %s/%s", id, verdict, phase, cause))
 		}
 	}
 	words := append(other, up...)

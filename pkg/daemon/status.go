@@ -120,6 +120,7 @@ func viewNotices(view engine.View) []string {
 	if view.Lost {
 		notices = append(notices, "the saved state was corrupt and overrides may be lost with it: nothing is resumed until you looked and said: sidestep approve all")
 	}
+	notices = append(notices, vantageNotices(view)...)
 	notices = append(notices, overrideNotices(view)...)
 	if all := len(view.Targets); all > 1 && noneUp(view.Targets) {
 		notices = append(notices, fmt.Sprintf("not one of the %d targets that this node probes is up: it may be this machine or its network", all))
@@ -131,10 +132,11 @@ func viewNotices(view engine.View) []string {
 func noneUp(targets []engine.TargetView) bool {
 	down := false
 	for _, t := range targets {
-		if t.Verdict == health.Up {
+		verdict, _, _ := t.Counts()
+		if verdict == health.Up {
 			return false
 		}
-		down = down || t.Verdict == health.Down
+		down = down || verdict == health.Down
 	}
 	return down
 }
@@ -245,12 +247,16 @@ func describeTarget(t engine.TargetView) control.Target {
 	if t.Waits {
 		waiting = "canary"
 	}
-	return control.Target{
+	out := control.Target{
 		ID: t.Target.ID(), Check: t.Target.Check, Address: t.Target.Address, Verdict: string(t.Shown),
 		Phase: string(t.Phase), Cause: string(t.Cause), Detail: t.Detail, Since: t.Since,
 		Passes: t.Passes, Fails: t.Fails, Unknowns: t.Tally.Unknowns, Waiting: waiting,
 		Cooldown: describeCooldown(t.Cooldown),
 	}
+	if t.Vantages != nil {
+		out.Counted, out.Vantages = describeVantages(*t.Vantages)
+	}
+	return out
 }
 
 func describeCooldown(v engine.CooldownView) control.Cooldown {

@@ -98,6 +98,7 @@ type zone struct {
 	hangs    map[int]bool   // the nodes of Engine.scenes that its sets are decided by
 	dirty    bool           // something changed since it was planned last
 	turned   bool           // so have verdicts, for which a large zone waits a little
+	retold   bool           // what vantages say has changed since, be it that nothing follows
 	planned  time.Duration  // boot time at which it was planned last
 	plan     plan.Plan      // as planned last, against seen
 	told     []plan.Blocked // refusals that stand in the journal

@@ -185,7 +185,12 @@ func (e *Engine) recount(t *target) {
 			p.downs++
 		}
 	}
-	p.words = e.countWords(t, says, false)
+	if words := e.countWords(t, says, false); words != p.words {
+		p.words = words
+		for _, s := range t.sets {
+			s.zone.retold = true
+		}
+	}
 	counted := health.Count(verdicts, p.rule.Down)
 	switch {
 	case p.suspected && counted != health.Down:

@@ -321,7 +321,7 @@ func (e *Engine) letOut(z *zone) {
 func (e *Engine) replan(z *zone) {
 	work := e.work(z, nil)
 	z.plan = work.Plan(z.seen)
-	z.dirty, z.turned, z.planned = false, false, e.now.Boot
+	z.dirty, z.turned, z.retold, z.planned = false, false, false, e.now.Boot
 	z.due = due(z.plan, work.Limits)
 }
 

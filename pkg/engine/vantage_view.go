@@ -2,11 +2,43 @@ package engine
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"sidestep/pkg/check"
 	"sidestep/pkg/health"
 )
+
+// VantageState is another node's vantage, whatever it says.
+type VantageState struct {
+	Name   string
+	At     time.Time // when it was heard last; zero for never
+	Silent bool      // it was not heard for too long
+	Blind  bool      // its canary fails
+}
+
+func (e *Engine) vantageStates() []VantageState {
+	var list []VantageState
+	for _, name := range slices.Sorted(maps.Keys(e.panels.vantages)) {
+		v := e.panels.vantages[name]
+		state := VantageState{Name: name, Silent: v.silent, Blind: v.blind}
+		if v.spoke {
+			state.At = e.wall(v.heard)
+		}
+		list = append(list, state)
+	}
+	return list
+}
+
+// Counts is the verdict by which is decided, operators' words left aside, and where
+// and why the target failed last as far as that is by it.
+func (t TargetView) Counts() (verdict health.Verdict, phase check.Phase, cause check.Cause) {
+	if v := t.Vantages; v != nil {
+		return v.Verdict, v.Phase, v.Cause
+	}
+	return t.Verdict, t.Phase, t.Cause
+}
 
 // VantagesView is what vantages make of one target.
 type VantagesView struct {

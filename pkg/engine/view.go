@@ -27,7 +27,8 @@ type View struct {
 	Blind     string         // why this node does not see the world; empty when it does
 	Mass      string         // why targets are suspected that fail together; empty when none is
 	Words     []OverrideView
-	Clock     string // what speaks against this machine's clock; empty when nothing does
+	Vantages  []VantageState // the others whose word counts, sorted by name
+	Clock     string         // what speaks against this machine's clock; empty when nothing does
 }
 
 // TargetView is one target. Verdict is what the probes add up to; Shown is
@@ -77,7 +78,7 @@ func (e *Engine) View(now Now) View {
 	e.now = now
 	v := View{
 		Now: now.Wall, Lost: e.lost, Canary: e.canaryView(), Blind: e.blindness(), Mass: e.massWords(), Clock: e.clockDoubt(),
-		Sites: e.siteViews(), Scenarios: e.scenarioViews(),
+		Sites: e.siteViews(), Scenarios: e.scenarioViews(), Vantages: e.vantageStates(),
 	}
 	for _, name := range e.config.Zones {
 		z := e.zones[name]
@@ -102,10 +103,11 @@ func (e *Engine) View(now Now) View {
 	return v
 }
 
-// refresh plans a zone that changed while its window is open, or while it rests.
+// refresh plans a zone that changed while its window is open, or while it rests, or
+// of which vantages say something else.
 // That opens no window, so a zone that rests has to be planned again.
 func (e *Engine) refresh(z *zone) {
-	if !z.listed || !z.dirty && !z.turned {
+	if !z.listed || !z.dirty && !z.turned && !z.retold {
 		return
 	}
 	turned, planned := z.turned, z.planned
