@@ -67,7 +67,7 @@ func (r *round) noRoom(s plan.Set, full error) error {
 	}
 	add, away := split(r.denied.open(s))
 	live := s.Seen.Live()
-	hint := fmt.Sprintf("the provider takes %d live at most, and live now: %s", len(live), words(live))
+	hint := fmt.Sprintf("live: %s, and the provider takes no more than %d", words(live), len(live))
 	switch {
 	case !pauses(away):
 		hint += "; all of them are wanted"
@@ -77,19 +77,19 @@ func (r *round) noRoom(s plan.Set, full error) error {
 		hint += fmt.Sprintf("; none makes room, because min_live keeps %d of them: lower min_live below the provider's limit", leastLive(s))
 	case len(live) > 1:
 		hint += "; none makes room, because it is not certain that another stays"
-	case len(live) == 1:
-		hint += fmt.Sprintf("; it does not make room, because the name would have no answer until %s is in, and none if that failed: raise the limit, or pause %s by hand, and the next try puts %s in",
-			valuesOf(add), live[0], valuesOf(add))
+	case len(live) == 1 && len(add) > 0:
+		hint += fmt.Sprintf("; %s does not make room, because the name would have no answer until %s is in, and none if that failed: raise the limit, or %s",
+			live[0], add[0].Value, byHand(live[0], add[0]))
 	}
 	told := *refused
 	told.Hint = strings.TrimSuffix(hint+"; "+refused.Hint, "; ")
 	return &told
 }
 
-func valuesOf(changes []plan.Change) string {
-	values := make([]string, len(changes))
-	for i, c := range changes {
-		values[i] = c.Value
+// byHand is how a person switches the one live value that there may be.
+func byHand(live string, add plan.Change) string {
+	if add.Action == record.Resume {
+		return fmt.Sprintf("enable %s by hand right after you paused %s", add.Value, live)
 	}
-	return words(values)
+	return fmt.Sprintf("change %s to %s by hand, in its record", live, add.Value)
 }
