@@ -67,7 +67,7 @@ var rooms = map[string]allowed{
 	"pkg/lease/etcd":                {own: "clock lease", mods: "go.etcd.io/etcd go.uber.org/zap google.golang.org/grpc"},
 	"pkg/lease/etcd/etcdtest":       {own: "provider/providertest/realserver", mods: "go.etcd.io/etcd go.uber.org/zap"},
 	"pkg/store":                     {mods: "github.com/google/renameio/v2 golang.org/x/sys/unix"},
-	"pkg/reconcile":                 {own: "record steer plan engine provider clock"},
+	"pkg/reconcile":                 {own: "record steer plan engine provider clock lease lease/zone"},
 	"pkg/observe":                   {own: "record", mods: "github.com/miekg/dns"},
 	"pkg/resolve":                   {own: "observe", mods: "github.com/miekg/dns"},
 	"pkg/probe/probetest":           {mods: "golang.org/x/sys/unix"},
@@ -79,7 +79,7 @@ var rooms = map[string]allowed{
 
 	// assembly
 	"pkg/daemon": {
-		own: "record check health override scenario steer plan engine probe resolve schedule provider clock lease lease/file lease/none " +
+		own: "record check health override scenario steer plan engine probe resolve schedule provider clock lease lease/file lease/none lease/zone " +
 			"store reconcile observe control config",
 		mods: "github.com/coreos/go-systemd/v22/daemon golang.org/x/sys/unix",
 	},

@@ -154,6 +154,9 @@ func (a *app) printZones(zones []control.Zone, now time.Time) {
 		if z.Waits != nil {
 			state += ", " + waitWords(z.Waits, now)
 		}
+		if z.Leader != nil && z.Leader.Holder != "" {
+			state += ", led by " + z.Leader.Holder
+		}
 		rows = append(rows, []string{z.Zone, z.Provider, z.Pause, writeWords(z), state})
 	}
 	fmt.Fprintln(a.io.Out)

@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -82,8 +83,23 @@ func (b *builder) node(root *item) {
 	if len(b.cfg.Control.Socket) > maxSocket {
 		b.fail(socket.pos, socket.path(), "the path of a unix socket has at most 107 bytes, this one more", "choose a shorter path")
 	}
-	lock := root.at("leader", "lock")
-	b.cfg.Leader = Leader{Lock: Lock(get[string](lock)), IAmAlone: get[bool](root.at("leader", "i_am_alone"))}
+	b.leader(root.at("leader"))
+}
+
+func (b *builder) leader(leader *item) {
+	lock := leader.at("lock")
+	b.cfg.Leader = Leader{
+		Lock: Lock(get[string](lock)), IAmAlone: get[bool](leader.at("i_am_alone")),
+		Heartbeat: get[time.Duration](leader.at("heartbeat")),
+		Takeover:  get[time.Duration](leader.at("takeover")),
+		Poll:      get[time.Duration](leader.at("poll")),
+	}
+	b.cfg.Sources.Leader = lock.pos
+	for _, key := range []string{"heartbeat", "takeover", "poll"} {
+		if it := leader.at(key); leader.has(key) && b.cfg.Leader.Lock != LockZone {
+			b.fail(it.keyPos, it.path(), fmt.Sprintf("this is of lock: zone, and the lock is %s", b.cfg.Leader.Lock), "remove it, or say lock: zone")
+		}
+	}
 	if b.cfg.Leader.Lock == LockNone && !b.cfg.Leader.IAmAlone {
 		b.fail(lock.pos, lock.path(), "without a lock nothing keeps two sidesteps from writing at once", "add i_am_alone: true if there is only one, for ever")
 	}

@@ -10,12 +10,8 @@ var notBuilt = map[string]string{
 	"control.tokens": "the dashboard and the API over TCP",
 	"control.tls":    "the dashboard and the API over TCP",
 
-	"leader.lock=zone": "the zone as a lock between nodes",
-	"leader.lease":     "leases between nodes",
-	"leader.safety":    "leases between nodes",
-	"leader.heartbeat": "leases between nodes",
-	"leader.takeover":  "leases between nodes",
-	"leader.poll":      "leases between nodes",
+	"leader.lease":  "leases between nodes",
+	"leader.safety": "leases between nodes",
 
 	"etcd.tls":      "connections to etcd",
 	"etcd.user":     "connections to etcd",

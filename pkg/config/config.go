@@ -57,6 +57,7 @@ type Lock string
 // The locks of this version.
 const (
 	LockFile Lock = "file" // a lock file in State.Dir: one host
+	LockZone Lock = "zone" // the stamp in each zone: any number of hosts
 	LockEtcd Lock = "etcd" // a lease in Config.Etcd
 	LockNone Lock = "none" // none at all; only with Leader.IAmAlone
 )
@@ -65,6 +66,11 @@ const (
 type Leader struct {
 	Lock     Lock
 	IAmAlone bool // the operator's word that no other sidestep writes
+
+	// Of LockZone; 0 is the default, which depends on the zone's provider.
+	Heartbeat time.Duration // how often a leader renews its stamp
+	Takeover  time.Duration // a stamp unchanged for so long is taken over
+	Poll      time.Duration // how often a standby looks
 }
 
 // Reconcile is the rhythm of writing.
@@ -139,6 +145,7 @@ type Verify struct {
 // Sources says where in the file things stand, for messages, and how.
 type Sources struct {
 	Zones   map[record.Name][]byte // the entry of each zone as YAML, without a secret that stood in it, its paths absolute
+	Leader  Position               // of leader.lock; the zero value when the file does not say
 	Checks  map[string]Position
 	Records map[record.Key]Position
 }

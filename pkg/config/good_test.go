@@ -119,6 +119,7 @@ func TestEveryKeyReachesTheConfig(t *testing.T) {
 		Sites: fullSites(), Scenarios: fullScenarios(),
 		Records: fullRecords(),
 		Sources: Sources{
+			Leader: at(5, 16),
 			Checks: map[string]Position{"web": at(28, 3), "ssh": at(49, 3), "smtps": at(50, 3)},
 			Records: map[record.Key]Position{
 				fullRecords()[0].Key: at(52, 11),

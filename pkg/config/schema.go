@@ -64,9 +64,9 @@ var leaderKeys = []field{
 	{name: "i_am_alone", kind: boolean(), def: "false", doc: "your word that no other sidestep writes to these zones; needed for lock: none"},
 	{name: "lease", kind: duration(time.Second), def: "30s", doc: "how long a leader may believe in itself"},
 	{name: "safety", kind: autoDuration(), def: "auto", doc: "how long a new leader waits after the old lease"},
-	{name: "heartbeat", kind: duration(time.Second), def: "30s", doc: "lock: zone: how often the stamp is renewed"},
-	{name: "takeover", kind: duration(time.Second), def: "120s", doc: "lock: zone: a stamp this old is taken over"},
-	{name: "poll", kind: duration(time.Second), def: "10s", doc: "lock: zone: how often a standby looks"},
+	{name: "heartbeat", kind: duration(time.Second), word: "30s; 60s at rfc2136", doc: "only with lock: zone: how often the leader renews its stamp when it writes nothing else"},
+	{name: "takeover", kind: duration(time.Second), word: "120s; 240s at rfc2136", doc: "only with lock: zone: a stamp that a standby saw unchanged for so long is taken over"},
+	{name: "poll", kind: duration(time.Second), word: "10s", doc: "only with lock: zone: how often a standby looks at the stamp"},
 }
 
 func autoDuration() *kind {

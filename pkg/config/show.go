@@ -113,7 +113,7 @@ func (c *Config) shown() shown {
 		{"node", shown{{"name", c.Node.Name}, {"vantage", c.Node.Vantage}}},
 		{"state", shown{{"dir", c.State.Dir}, {"max_age", c.State.MaxAge}}},
 		{"control", shown{{"socket", c.Control.Socket}, {"listen", ""}}},
-		{"leader", shown{{"lock", string(c.Leader.Lock)}, {"i_am_alone", c.Leader.IAmAlone}}},
+		{"leader", showLeader(c.Leader)},
 		{"etcd", showEtcd(c.Etcd)},
 		{"reconcile", shown{
 			{"debounce", c.Reconcile.Debounce},
@@ -227,4 +227,18 @@ func showRecord(spec *steer.Spec) shown {
 		s = s.with("failback", shown{{"mode", mode}, {"hold", spec.Failback.Hold}})
 	}
 	return s.with("adopt", string(adopt))
+}
+
+// showLeader leaves out times that depend on the zone.
+func showLeader(l Leader) shown {
+	out := shown{{"lock", string(l.Lock)}, {"i_am_alone", l.IAmAlone}}
+	for _, t := range []struct {
+		name string
+		time time.Duration
+	}{{"heartbeat", l.Heartbeat}, {"takeover", l.Takeover}, {"poll", l.Poll}} {
+		if t.time > 0 {
+			out = out.with(t.name, t.time)
+		}
+	}
+	return out
 }

@@ -97,7 +97,7 @@ type Schedule struct {
 	LagMS    float64 `json:"lag_ms"`  // the latest start of the last 10 to 20 seconds
 }
 
-// Leader says who may write.
+// Leader says who may write: of all zones, or of one that has a lease of its own.
 type Leader struct {
 	State  string     `json:"state"` // leader, standby, none, two-writers
 	Holder string     `json:"holder"`
@@ -124,9 +124,10 @@ type Zone struct {
 	Listed    bool   `json:"listed"`
 	Left      []Left `json:"no_longer_steered"`
 
-	ListedAt  *time.Time `json:"listed_at"`     // of the list that all is told from; null before the first
-	WrittenAt *time.Time `json:"written_since"` // the last write, while that list may not show it; else null
-	Waits     *Wait      `json:"waits"`         // what it waits for with the next write, or would with what takes an answer away; null for nothing
+	Leader    *Leader    `json:"leader,omitempty"` // where each zone has a lease of its own
+	ListedAt  *time.Time `json:"listed_at"`        // of the list that all is told from; null before the first
+	WrittenAt *time.Time `json:"written_since"`    // the last write, while that list may not show it; else null
+	Waits     *Wait      `json:"waits"`            // what it waits for with the next write, or would with what takes an answer away; null for nothing
 }
 
 // Wait is what only time can end.

@@ -21,6 +21,7 @@ func (d *Daemon) adapters() ([]reconcile.Zone, error) {
 		if err := suits(d.config, zone.Name, zone.Adapter.Promises()); err != nil {
 			return nil, err
 		}
+		zone.Lease = leaseOf(d.config.Leader, d.config.Zones[i].Provider, zone.Adapter.Promises())
 		zones = append(zones, zone)
 	}
 	return zones, nil

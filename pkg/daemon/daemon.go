@@ -130,7 +130,7 @@ func (d *Daemon) build() error {
 		Zones: zones, Node: d.config.Node.Name, Clock: d.clock, Leader: d.leader,
 		Ask:    ask,
 		Retry:  provider.Backoff{Base: d.config.Reconcile.RetryBase, Max: d.config.Reconcile.RetryMax, Attempts: 3},
-		Report: d.report, Wrote: d.wrote, Waits: d.waits, Logger: d.log,
+		Report: d.report, Wrote: d.wrote, Waits: d.waits, Led: d.led, Brief: d.options.Once, Logger: d.log,
 	})
 	d.schedule = schedule.New(schedule.Options{
 		Clock: d.clock, Probe: d.prober(), Results: d.results, Workers: workers(), Logger: d.log,

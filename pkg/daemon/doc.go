@@ -20,6 +20,8 @@
 // start, and opened to be written to, and read again, when its lock is won. That
 // lock is also the lease of the leader, unless the nodes have a directory each
 // and a lease between them; then a standby saves and keeps a journal as well.
+// Where the stamp of each zone is the lease, who holds the directory may lead any of
+// them, and pkg/reconcile knows which.
 // Who waits for the directory, and a shadow, leave no trace in it.
 //
 // Run is the daemon; Once is the same machine for one-shot commands, probing

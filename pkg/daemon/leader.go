@@ -15,6 +15,8 @@ import (
 	"sidestep/pkg/lease"
 	"sidestep/pkg/lease/file"
 	"sidestep/pkg/lease/none"
+	"sidestep/pkg/reconcile"
+	"sidestep/pkg/record"
 	"sidestep/pkg/store"
 )
 
@@ -25,6 +27,7 @@ import (
 type leader struct {
 	dir   lease.Lease // the hold on the state directory
 	lease lease.Lease // between nodes with a directory each; nil where the hold on the directory is the lease
+	zoned bool        // each zone's stamp is the lease of that zone: who holds the directory may lead any of them
 	node  string
 
 	mu   sync.Mutex
@@ -43,7 +46,8 @@ func newLeader(c *config.Config, readOnly bool, clk clock.Clock, log *slog.Logge
 	} else {
 		l.dir = file.New(file.Options{Dir: c.State.Dir, Node: c.Node.Name, Clock: clk, Logger: log})
 	}
-	// A lock that spans hosts is l.lease, beside the hold on the directory.
+	l.zoned = c.Leader.Lock == config.LockZone
+	// Another lock that spans hosts is l.lease, beside the hold on the directory.
 	if readOnly {
 		l.why = errReadOnly
 	}
@@ -159,7 +163,7 @@ func (d *Daemon) leadWith(ctx context.Context, hold lease.Held, notes *store.Not
 			return false
 		}
 		d.log.Error("no longer the leader: the lease was lost")
-		d.journalLeader("lost")
+		d.journalLeader("lost", "")
 		d.leader.set(nil, errors.New("the lease was lost"))
 		if held == hold {
 			break
@@ -258,19 +262,89 @@ func (d *Daemon) becomeLeader(held lease.Held, notes *store.Notes, quiet bool) {
 		d.writer.Lead(nil, false)
 	}
 	d.leader.set(held, nil)
+	if d.leader.zoned {
+		return // led tells of each zone
+	}
 	first := ""
 	if wait := d.writer.Doubt(); !quiet && wait > 0 {
 		first = fmt.Sprintf("nothing is taken away for %s, until what another process may have sent is beyond doubt", wait)
 	}
 	d.log.Info("leader", "node", d.leader.node, "open_calls", open, "first", first)
-	d.journalLeader("won")
+	d.journalLeader("won", "")
 }
 
-func (d *Daemon) journalLeader(what string) {
+// journalLeader writes down that the lease was won or lost, of one zone where each
+// has its own.
+func (d *Daemon) journalLeader(what string, zone record.Name) {
 	d.journal("leader", struct {
-		Node string `json:"node"`
-		What string `json:"what"`
-	}{d.leader.node, what})
+		Node string      `json:"node"`
+		What string      `json:"what"`
+		Zone record.Name `json:"zone,omitempty"`
+	}{d.leader.node, what, zone})
+}
+
+// led takes from a zone's worker that the zone was won or lost, or that another
+// node holds it.
+func (d *Daemon) led(l reconcile.Lead) {
+	zone := string(l.Zone)
+	switch {
+	case l.Is.Leads:
+		d.log.Info("leader", "zone", zone, "node", d.leader.node)
+		d.journalLeader("won", l.Zone)
+	case l.Was.Leads:
+		d.log.Error("no longer the leader", "zone", zone, "reason", l.Is.Why)
+		d.journalLeader("lost", l.Zone)
+	case l.Is.Holder != "":
+		d.log.Info("standby", "zone", zone, "holder", l.Is.Holder)
+	}
+}
+
+// standsBy reports whether a zone that has a lease of its own is not this node's.
+func (d *Daemon) standsBy(zone record.Name) bool {
+	lead, leased := d.writer.Leadership(zone)
+	return leased && !lead.Leads
+}
+
+// zoneLeader says who leads a zone that has a lease of its own; nil where it has
+// none.
+func (d *Daemon) zoneLeader(zone record.Name) *control.Leader {
+	lead, leased := d.writer.Leadership(zone)
+	now := d.now()
+	process := d.leader.status(now)
+	switch {
+	case !leased:
+		return nil
+	case process.State != "leader":
+		return &process // and has not looked at the stamp
+	case lead.Leads:
+		until := now.Wall.Add(lead.Until - now.Boot)
+		return &control.Leader{State: "leader", Holder: d.leader.node, Until: &until}
+	case lead.Holder != "":
+		return &control.Leader{State: "standby", Holder: lead.Holder, Detail: fmt.Sprint(lead.Why)}
+	}
+	return &control.Leader{State: "none", Detail: fmt.Sprint(lead.Why)}
+}
+
+// zonesLeader is what people are told of all zones together where each has a lease
+// of its own: this node leads when it leads them all, and stands by when another
+// leads one.
+func (d *Daemon) zonesLeader() control.Leader {
+	var all control.Leader
+	for _, zone := range zonesOf(d.options.Config) {
+		one := d.zoneLeader(zone)
+		switch {
+		case one.State != "leader":
+			one.Detail = fmt.Sprintf("zone %s: %s", zone, one.Detail)
+			if all.State != "standby" && (all.State != "none" || one.State == "standby") {
+				all = *one
+			}
+		case all.State == "":
+			all = *one
+		case all.State == "leader" && one.Until.Before(*all.Until):
+			all.Until = one.Until
+		}
+	}
+	return all
 }
 
 // release shuts the gate, lets go of the lease, and then of the directory.

@@ -1,12 +1,17 @@
 package daemon
 
 import (
+	"context"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"sidestep/pkg/config"
 	"sidestep/pkg/control"
+	"sidestep/pkg/provider"
+	"sidestep/pkg/provider/memory"
 )
 
 // Where the lease is between nodes with a directory each, a standby keeps what it
@@ -55,4 +60,233 @@ func TestStandbyWithADirectoryOfItsOwn(t *testing.T) {
 		}
 		w.mustLive(b)
 	})
+}
+
+// pair is two worlds with one zone, and a lock in it.
+func pair(t *testing.T) (first, second *world) {
+	t.Helper()
+	first = newWorld(t, memory.Options{Class: memory.Rename, Lag: time.Second})
+	first.config.Leader = config.Leader{Lock: config.LockZone}
+	other := *first
+	cfg := *first.config
+	cfg.Node.Name, cfg.State.Dir = "mon-2", filepath.Join(memoryDir(t), "state")
+	other.config, other.log = &cfg, &logBook{}
+	return first, &other
+}
+
+// TestCase79LeaderOfAZoneIsCutOff has two nodes with a lock in the zone: one leads,
+// the other stands by, shows what it would write, keeps what it is told, and takes
+// over when the first can reach the provider no more; that one says so in time.
+func TestCase79LeaderOfAZoneIsCutOff(t *testing.T) {
+	bubbled(t, func(t *testing.T) {
+		w, v := pair(t)
+		var cut atomic.Bool
+		first := w.run(func(o *Options) { o.Registry = cutOff(o.Registry, &cut) })
+		time.Sleep(settled)
+		second := v.run()
+		time.Sleep(settled)
+		s := first.status()
+		if l := s.Zones[0].Leader; s.Leader.State != "leader" || s.Leader.Until == nil || l == nil || l.State != "leader" || l.Holder != "mon-1" {
+			t.Errorf("the first says %+v, %+v", s.Leader, s.Zones[0].Leader)
+		}
+		s = second.status()
+		if l := s.Zones[0].Leader; s.Leader.State != "standby" || s.Leader.Holder != "mon-1" || l == nil || l.State != "standby" || l.Holder != "mon-1" || s.Zones[0].Error != "" {
+			t.Errorf("the second says %+v, %+v, %q", s.Leader, s.Zones[0].Leader, s.Zones[0].Error)
+		}
+		cut.Store(true)
+		w.site.fail(a)
+		time.Sleep(settled)
+		if plan, err := second.Plan(t.Context(), control.PlanRequest{}); err != nil || len(plan.Zones[0].Changes) != 2 {
+			t.Errorf("plan at the standby: %+v (%v)", plan, err)
+		}
+		answer, err := second.Reconcile(t.Context(), control.PlanRequest{})
+		if err != nil || answer.Zones[0].Exit != control.ExitNotLeader || !strings.Contains(answer.Zones[0].Error, "it is held by mon-1 (its stamp is ") {
+			t.Errorf("reconcile at the standby: %+v (%v)", answer, err)
+		}
+		w.mustLive(a)
+		time.Sleep(150*time.Second - settled)
+		w.mustLive(b)
+		if s := second.status().Leader; s.State != "leader" {
+			t.Errorf("the second says %+v", s)
+		}
+		if s := first.status().Leader; s.State == "leader" {
+			t.Errorf("the first still says %+v", s)
+		}
+		cut.Store(false)
+		time.Sleep(time.Minute)
+		if s := first.status().Leader; s.State != "standby" || s.Holder != "mon-2" {
+			t.Errorf("the first says %+v", s)
+		}
+		if n := len(w.log.with("ERROR no longer the leader")); n != 1 {
+			t.Errorf("%d lines tell of the loss", n)
+		}
+		if n := len(w.journal("leader")); n != 2 {
+			t.Errorf("%d lines of the journal, want won and lost", n)
+		}
+	})
+}
+
+// cutOff makes adapters that reach nothing while cut is true.
+func cutOff(registry provider.Registry, cut *atomic.Bool) provider.Registry {
+	return provider.Registry{"memory": func(s provider.Settings) (provider.Adapter, error) {
+		adapter, err := registry["memory"](s)
+		return severed{adapter.(provider.Fencer), cut}, err
+	}}
+}
+
+type severed struct {
+	provider.Fencer
+
+	cut *atomic.Bool
+}
+
+func (s severed) err() error {
+	if s.cut.Load() {
+		return provider.Failf(provider.Retryable, "reach the provider", "", "no route to host")
+	}
+	return nil
+}
+
+func (s severed) List(ctx context.Context) (*provider.Snapshot, error) {
+	if err := s.err(); err != nil {
+		return nil, err
+	}
+	return s.Fencer.List(ctx)
+}
+
+func (s severed) Claim(ctx context.Context, seen *provider.Snapshot, next provider.Stamp, gate provider.Gate) error {
+	if err := s.err(); err != nil {
+		return err
+	}
+	return s.Fencer.Claim(ctx, seen, next, gate)
+}
+
+// An orderly end lets go of the zone, and the next look of a standby takes it.
+func TestReleasedZoneIsTakenAtTheNextLook(t *testing.T) {
+	bubbled(t, func(t *testing.T) {
+		w, v := pair(t)
+		first := w.run()
+		time.Sleep(settled)
+		second := v.run()
+		time.Sleep(settled)
+		first.end()
+		if first.err != nil {
+			t.Error(first.err)
+		}
+		time.Sleep(12 * time.Second)
+		if s := second.status().Leader; s.State != "leader" || s.Holder != "mon-2" {
+			t.Errorf("the second says %+v", s)
+		}
+		v.site.fail(a)
+		time.Sleep(settled)
+		w.mustLive(b)
+	})
+}
+
+// A command without a daemon takes a stamp that is free, says whose it is when it is
+// fresh, takes it over when told to, and when it stood still for long.
+func TestCommandUnderALockInTheZone(t *testing.T) {
+	bubbled(t, func(t *testing.T) {
+		w, v := pair(t)
+		reconcile := func(takeOver bool) (control.Plan, error) {
+			options := v.options()
+			options.Once = true
+			d, err := New(options)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return d.Once(t.Context(), control.PlanRequest{TakeOver: takeOver}, func(string, ...any) {})
+		}
+		v.site.fail(a)
+		if answer, err := reconcile(false); err != nil || answer.Zones[0].Exit != control.ExitDone {
+			t.Errorf("a free zone: %+v (%v)", answer, err)
+		}
+		w.mustLive(b)
+		v.site.heal(a)
+		first := w.run()
+		time.Sleep(settled)
+		v.site.fail(b)
+		answer, err := reconcile(false)
+		if err != nil || answer.Zones[0].Exit != control.ExitNotLeader || !strings.Contains(answer.Zones[0].Error, "held by mon-1 (its stamp is ") || !strings.Contains(answer.Zones[0].Error, "--take-over") {
+			t.Errorf("a zone that is led: %+v (%v)", answer, err)
+		}
+		first.kill()
+		if answer, err := reconcile(true); err != nil || answer.Zones[0].Exit != control.ExitDone {
+			t.Errorf("with --take-over: %+v (%v)", answer, err)
+		}
+		again := w.run()
+		time.Sleep(settled)
+		again.kill()
+		time.Sleep(10 * time.Minute)
+		v.site.heal(b)
+		v.site.fail(a)
+		began := time.Now()
+		if answer, err := reconcile(false); err != nil || answer.Zones[0].Exit != control.ExitDone {
+			t.Errorf("a stamp of long ago: %+v (%v)", answer, err)
+		}
+		if took := time.Since(began); took < 30*time.Second || took > 2*time.Minute {
+			t.Errorf("it took %s to see that nobody renews the stamp", took)
+		}
+		w.mustLive(b)
+	})
+}
+
+// An operator's word without a daemon is kept, and claims no zone.
+func TestWordUnderALockInTheZoneClaimsNothing(t *testing.T) {
+	bubbled(t, func(t *testing.T) {
+		w, _ := pair(t)
+		options := w.options()
+		options.Once = true
+		d, err := New(options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		word := control.OverrideRequest{Kind: "drain", Target: a, Reason: "maintenance", For: "1h"}
+		if _, err := d.OverrideOnce(t.Context(), word, "ops", func(string, ...any) {}); err != nil {
+			t.Fatal(err)
+		}
+		if n := len(w.saved().Payload.Overrides); n != 1 || w.touched() {
+			t.Errorf("%d overrides are saved, the zone was touched: %v", n, w.touched())
+		}
+	})
+}
+
+// A stamp that this version cannot read is named, and nothing is written.
+func TestStampOfAnotherVersionStopsWriting(t *testing.T) {
+	bubbled(t, func(t *testing.T) {
+		w, _ := pair(t)
+		if err := w.zones[home].EditByHand(memory.Put("_sidestep.example.com.", "TXT", time.Minute, "v=9 lord=mon-7")); err != nil {
+			t.Fatal(err)
+		}
+		d := w.run()
+		w.site.fail(a)
+		time.Sleep(time.Hour)
+		if w.touched() {
+			t.Error("written")
+		}
+		if s := d.status(); s.Leader.State != "none" || !strings.Contains(s.Leader.Detail, "v=9 lord=mon-7") || !strings.Contains(s.Leader.Detail, "_sidestep.example.com.") {
+			t.Errorf("status says %+v", s.Leader)
+		}
+	})
+}
+
+// Where the provider does not compare, a lock in the zone is refused; and so are
+// times by which a leader that lives would be taken over.
+func TestLockInTheZoneIsRefused(t *testing.T) {
+	for what, row := range map[string]struct {
+		class  memory.Class
+		leader config.Leader
+		want   string
+	}{
+		"not fenced":  {memory.Status, config.Leader{Lock: config.LockZone}, "leader.lock: the stamp in zone example.com. cannot be the lock"},
+		"too soon":    {memory.Exact, config.Leader{Lock: config.LockZone, Takeover: time.Minute}, "leader.takeover: 60s is too short"},
+		"a slow beat": {memory.Exact, config.Leader{Lock: config.LockZone, Heartbeat: time.Minute}, "use 194s or more"},
+	} {
+		w := newWorld(t, memory.Options{Class: row.class})
+		w.config.Leader = row.leader
+		_, err := New(w.options())
+		if control.ExitOf(err) != control.ExitUsage || !strings.Contains(err.Error(), row.want) {
+			t.Errorf("%s: got %v", what, err)
+		}
+	}
 }

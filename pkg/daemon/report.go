@@ -121,7 +121,7 @@ func (d *Daemon) reportFailed(r reconcile.Report) {
 	switch {
 	case errors.Is(r.Err, reconcile.ErrGaveWay), errors.Is(r.Err, context.Canceled):
 		return
-	case errors.Is(r.Err, reconcile.ErrNotLeader) && !d.leader.leads():
+	case errors.Is(r.Err, reconcile.ErrNotLeader) && (!d.leader.leads() || d.standsBy(r.Zone)):
 		d.wouldWrite(r)
 		return
 	}

@@ -95,6 +95,9 @@ func (d *Daemon) describe(e *engine.Engine, only record.Name) control.Status {
 // lease of this host does not bind it.
 func (d *Daemon) leaderStatus() control.Leader {
 	status := d.leader.status(d.now())
+	if d.leader.zoned && status.State == "leader" {
+		return d.zonesLeader()
+	}
 	for _, zone := range slices.Sorted(maps.Keys(d.rivals)) {
 		if status.State == "leader" {
 			rival := d.rivals[zone]
@@ -199,7 +202,7 @@ func (d *Daemon) describeZone(z engine.ZoneView) control.Zone {
 		Zone: string(z.Name), Provider: d.providerOf(z.Name), Pause: string(promises.Pause),
 		Atomic: promises.Atomic, Fenced: promises.Fenced,
 		OpenCalls: d.writer.OpenCalls(z.Name), Error: d.troubleOf(z), Listed: z.Listed,
-		Left: left(z.Plan.Left), ListedAt: listed, WrittenAt: written, Waits: d.waitOf(z.Name),
+		Left: left(z.Plan.Left), ListedAt: listed, WrittenAt: written, Waits: d.waitOf(z.Name), Leader: d.zoneLeader(z.Name),
 	}
 }
 

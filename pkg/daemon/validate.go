@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"sidestep/pkg/config"
+	"sidestep/pkg/lease/zone"
 	"sidestep/pkg/provider"
 	"sidestep/pkg/reconcile"
 	"sidestep/pkg/record"
@@ -26,14 +27,41 @@ type ZoneValidity struct {
 	Fenced     bool     `json:"fenced"`
 	Records    int      `json:"records"`
 	Words      string   `json:"words"`
-	Warnings   []string `json:"warnings"`   // what is probably not meant, a line each
-	Inspected  []string `json:"inspected"`  // what the API says of the credential and the zone
-	Configured int      `json:"configured"` // record sets of the config in this zone
-	Found      int      `json:"found"`      // those that the zone answers with
-	Notes      []string `json:"notes"`      // what a person should know of the zone, a line each, with what to do
-	Error      string   `json:"error"`      // what stands in the way
+	Lease      *Lease   `json:"lease,omitempty"` // where the zone's stamp is the lock
+	Warnings   []string `json:"warnings"`        // what is probably not meant, a line each
+	Inspected  []string `json:"inspected"`       // what the API says of the credential and the zone
+	Configured int      `json:"configured"`      // record sets of the config in this zone
+	Found      int      `json:"found"`           // those that the zone answers with
+	Notes      []string `json:"notes"`           // what a person should know of the zone, a line each, with what to do
+	Error      string   `json:"error"`           // what stands in the way
 
 	adapter provider.Adapter
+}
+
+// Lease is what the stamp of a zone costs as a lock between nodes, and how fast it
+// is. Times are in seconds.
+type Lease struct {
+	Heartbeat     float64 `json:"heartbeat_s"`
+	Takeover      float64 `json:"takeover_s"`
+	Poll          float64 `json:"poll_s"`
+	LeastTakeover float64 `json:"least_takeover_s"` // below it a leader that loses two heartbeats is taken over
+	Worst         float64 `json:"worst_s"`          // from the leader's death to the take-over
+	LeaderWrites  float64 `json:"leader_writes_a_minute"`
+	LeaderReads   float64 `json:"leader_reads_a_minute"`
+	StandbyReads  float64 `json:"standby_reads_a_minute"`
+}
+
+// leaseCost is nil and empty where the zone's stamp is not the lock.
+func leaseCost(t zone.Times) (*Lease, string) {
+	if t == (zone.Times{}) {
+		return nil, ""
+	}
+	beats := float64(time.Minute) / float64(t.Heartbeat)
+	return &Lease{
+		Heartbeat: t.Heartbeat.Seconds(), Takeover: t.Takeover.Seconds(), Poll: t.Poll.Seconds(),
+		LeastTakeover: t.Least().Seconds(), Worst: t.Worst().Seconds(),
+		LeaderWrites: beats, LeaderReads: beats, StandbyReads: float64(time.Minute) / float64(t.Poll),
+	}, "; its stamp is the lock: " + t.Cost()
 }
 
 // Validate makes the adapter of every zone, and asks no provider. An error means
@@ -55,9 +83,11 @@ func Validate(_ context.Context, c *config.Config, registry provider.Registry, l
 		if text := crowds[i]; text != "" {
 			warnings = append(warnings, text)
 		}
+		lease, cost := leaseCost(z.Lease)
 		out = append(out, ZoneValidity{
-			Zone: string(z.Name), Provider: d.providerOf(z.Name), Pause: string(p.Pause),
-			Atomic: p.Atomic, Fenced: p.Fenced, Words: p.Words(rate) + costs(z.Adapter, rate, c.Reconcile.Every) + exposed(c, z.Name, p),
+			Lease: lease,
+			Zone:  string(z.Name), Provider: d.providerOf(z.Name), Pause: string(p.Pause),
+			Atomic: p.Atomic, Fenced: p.Fenced, Words: p.Words(rate) + costs(z.Adapter, rate, c.Reconcile.Every) + exposed(c, z.Name, p) + cost,
 			Warnings:  warnings,
 			Inspected: []string{}, Configured: len(specsIn(c, z.Name)), Notes: []string{}, adapter: z.Adapter,
 		})

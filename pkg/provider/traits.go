@@ -12,6 +12,7 @@ type Traits struct {
 	Weights  bool // see Promises
 	Variants bool
 	Rate     Rate
+	Notifies bool // each write makes the name servers transfer the zone, so that none is made for nothing
 }
 
 // Rate is how many calls sidestep makes with one credential, reads and writes of
@@ -51,6 +52,8 @@ var traits = map[string]Traits{
 	"route53": {Weights: true, Variants: true, Rate: Rate{PerSecond: 8, Burst: 40, Reserve: 10}}, // set identifiers
 	// "ModifyRecordStatus": 20 requests a second; of the calls used none has less.
 	"tencentcloud": {Weights: true, Variants: true, Rate: Rate{PerSecond: 10, Burst: 10, Reserve: 5}}, // lines
+
+	"rfc2136": {Notifies: true}, // a new serial, NOTIFY (RFC 1996), a transfer to each secondary
 
 	"hetzner": {Rate: generic},
 	"gandi":   {Rate: generic},

@@ -25,12 +25,15 @@ const claimAttempts = 3
 // ones refused.
 func (r *round) hold(ctx context.Context) error {
 	promises := r.zone.Adapter.Promises()
-	if err := r.gate(promises.Call)(); err != nil {
+	if err := r.mayWrite(promises.Call)(); err != nil {
 		return err
 	}
 	fencer, ok := r.zone.Adapter.(provider.Fencer)
 	if !ok {
 		return nil
+	}
+	if r.lease != nil {
+		return r.holdLease(ctx, fencer)
 	}
 	for attempt := 0; !r.holds(); attempt++ {
 		if attempt == claimAttempts {
@@ -97,7 +100,7 @@ func (w *worker) sendClaim(ctx context.Context, fencer provider.Fencer, seen *pr
 	ctx, cancel := context.WithTimeout(ctx, call)
 	defer cancel()
 	return w.safely(provider.Ambiguous, "claim", func() error {
-		return fencer.Claim(ctx, seen, next, w.gate(call))
+		return fencer.Claim(ctx, seen, next, w.mayWrite(call))
 	})
 }
 
@@ -133,6 +136,11 @@ func (r *round) prove(ctx context.Context, fencer provider.Fencer) error {
 	err := r.safely(provider.Ambiguous, "prove the fence of", func() error {
 		return fencer.Prove(limited, r.snapshot, r.stamp(), r.gate(call))
 	})
+	if errors.Is(err, provider.ErrNotFenced) && r.lease != nil {
+		err = fmt.Errorf("nothing is written to zone %s: its stamp is to be the lease, and that needs a provider that compares: %w", r.zone.Name, err)
+		r.lease.fail(err)
+		return err
+	}
 	if errors.Is(err, provider.ErrNotFenced) {
 		r.log.Warn("this provider does not compare and swap although it should: writing by the rules for one that cannot", "error", err)
 		r.proved = true
@@ -158,6 +166,9 @@ func (w *worker) stamp() provider.Stamp {
 	}
 	w.mine[s.Nonce] = w.seq
 	w.remember(s.Nonce)
+	if w.lease != nil {
+		w.lease.tried(s.Nonce, w.options.Clock.Boot())
+	}
 	return s
 }
 
@@ -186,12 +197,19 @@ func (w *worker) release(ctx context.Context) error {
 	if !ok || len(w.mine) == 0 {
 		return nil
 	}
-	snapshot, err := w.list(ctx)
+	read := w.list
+	if w.lease != nil {
+		read = w.readLatest
+	}
+	snapshot, err := read(ctx)
 	if err != nil {
 		return fmt.Errorf("release the stamp of zone %s: %w", w.zone.Name, err)
 	}
 	if len(snapshot.Stamps) != 1 || !w.wroteStamp(snapshot.Stamps[0]) {
 		return nil // somebody else's by now
+	}
+	if w.lease != nil {
+		w.lease.drop()
 	}
 	stamp := w.stamp()
 	stamp.Released = true

@@ -53,6 +53,12 @@
 // help: the worker's pause is the circuit breaker of its zone, and the type of
 // that name says why there is no other. A new credential (Swap) ends it.
 //
+// Where the zone's stamp is the lease between nodes (pkg/lease/zone), the worker
+// of a zone looks at it and renews it between rounds; a round with writes renews it
+// by each of them. Only what the lease knows decides whether a stamp may be
+// replaced: a list or a refusal that shows another's ends the leadership of the zone
+// at once, and the round that was under way.
+//
 // Leave is the way out of a zone: by the same road it brings back what sidestep
 // paused, and then has the adapter remove the marks, the copies and the stamp.
 //

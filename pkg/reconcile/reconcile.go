@@ -13,6 +13,7 @@ import (
 
 	"sidestep/pkg/clock"
 	"sidestep/pkg/engine"
+	"sidestep/pkg/lease/zone"
 	"sidestep/pkg/plan"
 	"sidestep/pkg/provider"
 	"sidestep/pkg/record"
@@ -41,9 +42,10 @@ type Ask func(ctx context.Context, server string, key record.Key) ([]string, err
 type Zone struct {
 	Name    record.Name
 	Adapter provider.Adapter
-	Servers []string // who is asked after a write, ADDR:PORT; empty asks those that the adapter knows
-	NoDNS   bool     // verify by listing only
-	Dead    string   // one of Servers that only the daemon of this config serves, which does not run; empty for none
+	Servers []string   // who is asked after a write, ADDR:PORT; empty asks those that the adapter knows
+	NoDNS   bool       // verify by listing only
+	Lease   zone.Times // the zone's stamp is the lease, by these times; the zero value leaves that to Options.Leader
+	Dead    string     // one of Servers that only the daemon of this config serves, which does not run; empty for none
 }
 
 // Options is what a Reconciler needs.
@@ -56,6 +58,8 @@ type Options struct {
 	Retry  provider.Backoff
 	Report func(Report) // called from the zones' workers, by each after the other
 	Wrote  func(Write)  // called after each call to a provider that may have changed something
+	Led    func(Lead)   // called from the zones' workers when a zone whose stamp is the lease was won or lost, or another holds it
+	Brief  bool         // the process does not live long enough to see another's stamp stand still
 	Waits  func(Wait)   // called before a worker waits for what only time can tell
 	Logger *slog.Logger
 }

@@ -88,7 +88,7 @@ func (r *round) run(ctx context.Context) error {
 // of, and the zone is listed.
 func (r *round) shut() error {
 	err := r.gate(r.zone.Adapter.Promises().Call)()
-	if err == nil || r.seen == nil || r.orders.asked {
+	if err == nil || r.seen == nil || r.orders.asked || r.lease != nil && r.lease.claimable() {
 		return nil
 	}
 	r.report.Seen, r.current = r.seen, r.work.Plan(*r.seen)

@@ -143,6 +143,9 @@ func (r *round) deliver(ctx context.Context, s plan.Set, next step) error {
 		}
 		return r.zone.Adapter.Add(ctx, call)
 	})
+	if r.lease != nil {
+		r.lease.outcome(call.Next.Nonce, r.options.Clock.Boot(), err)
+	}
 	if err == nil {
 		r.follow(call)
 	}
@@ -186,8 +189,27 @@ func (e *closedError) Unwrap() []error {
 	return []error{ErrNotLeader, e.err}
 }
 
-// gate asks whether this node may write for as long as a call can take.
+// gate asks whether this node may write for as long as a call can take, and to
+// this zone.
 func (w *worker) gate(call time.Duration) provider.Gate {
+	process := w.mayWrite(call)
+	if w.lease == nil {
+		return process
+	}
+	return func() error {
+		if err := process(); err != nil {
+			return err
+		}
+		if err := w.lease.gate(w.zone.Name, w.options.Clock.Boot(), w.options.Clock.Wall()); err != nil {
+			return &closedError{err}
+		}
+		return nil
+	}
+}
+
+// mayWrite asks whether this process may write at all, whoever a zone's stamp is
+// of.
+func (w *worker) mayWrite(call time.Duration) provider.Gate {
 	return func() error {
 		if err := w.options.Leader.Gate(call); err != nil {
 			return &closedError{err}

@@ -49,7 +49,7 @@ func (w *worker) heed() bool {
 	}
 	w.mu.Unlock()
 	if next != nil {
-		w.proved = false
+		w.proved, w.unlisted = false, true
 		w.doubt.retime(w.options.Clock.Boot(), next.Adapter.Promises())
 	}
 	if urgent {

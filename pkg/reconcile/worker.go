@@ -25,6 +25,11 @@ type worker struct {
 	log        *slog.Logger
 	doubt      *doubts
 	breaker    *breaker
+	lease      *stampLease       // nil where the stamp is not the lease
+	tended     time.Duration     // boot time of the last look at the stamp between rounds; 0 before the first
+	unlisted   bool              // the adapter has not listed the zone yet, which may be another one of its name
+	barred     bool              // the process might not write at all then
+	told       Leadership        // that Options.Led was told last
 	mine       map[string]uint64 // nonces of stamps that this process wrote or tried to, with their seq
 	past       map[string]bool   // the same, those too that can no longer be in force
 	held       bool              // this process held the zone's stamp at some time
@@ -65,6 +70,8 @@ func newWorker(r *Reconciler, zone Zone) *worker {
 		log:        r.options.Logger.With("zone", string(zone.Name)),
 		doubt:      newDoubts(r.options.Clock.Boot(), zone.Adapter.Promises()),
 		breaker:    newBreaker(r.options.Retry),
+		lease:      newStampLease(zone.Lease),
+		unlisted:   true,
 		mine:       map[string]uint64{},
 		past:       map[string]bool{},
 		unverified: map[record.Key]bool{},
@@ -156,6 +163,15 @@ func (w *worker) run(ctx context.Context) {
 	var why error // it failed
 	for {
 		select {
+		case <-w.tending():
+			if w.tend(ctx) {
+				w.submit(job{}) // the zone may not be what it was
+				if failed != nil {
+					w.putBack(*failed)
+					failed, retry = nil, nil
+				}
+			}
+			continue
 		case <-ctx.Done():
 			w.end()
 			return
@@ -224,6 +240,9 @@ func (w *worker) serve(ctx context.Context, j job) Report {
 	if report.Err != nil && ctx.Err() != nil && !errors.Is(report.Err, context.Canceled) {
 		report.Err = fmt.Errorf("reconcile zone %s: stopped: %w: %w", w.zone.Name, context.Canceled, report.Err)
 	}
+	if w.lease != nil {
+		w.tellLead()
+	}
 	if w.options.Report != nil {
 		w.options.Report(report)
 	}
@@ -271,7 +290,9 @@ func (w *worker) list(ctx context.Context) (*provider.Snapshot, error) {
 	if failures, _ := w.breaker.tripped(); failures > 0 {
 		backoff.Attempts = 1
 	}
+	began := time.Duration(0)
 	err := backoff.Retry(begin, func(context.Context) error {
+		began = w.options.Clock.Boot()
 		return w.safely(provider.Retryable, "list", func() (err error) {
 			snapshot, err = adapter.List(within)
 			return err
@@ -288,6 +309,9 @@ func (w *worker) list(ctx context.Context) (*provider.Snapshot, error) {
 	}
 	if err := w.notEmptied(snapshot); err != nil {
 		return nil, err
+	}
+	if w.lease != nil {
+		w.lease.look(began, w.options.Clock.Boot(), snapshot.Stamps)
 	}
 	return snapshot, nil
 }

@@ -37,7 +37,7 @@ type View struct {
 	Whose  Whose
 	Holder string        // of the stamp, for people; empty where it is nobody's
 	At     time.Time     // when it was written, by the holder's wall clock; zero when that is not said
-	Since  time.Duration // boot time since when the stamps are known to be these
+	Since  time.Duration // boot time since when the stamps are known to be these; Mine: at which it was sent
 	Until  time.Duration // Mine: until when that may be believed; Others: from when they may be taken over
 	Text   string        // Foreign: the stamp
 }
@@ -134,7 +134,7 @@ func (w *Watch) judge(v *View, began time.Duration, stamps []Stamp) {
 	}
 	switch {
 	case own && len(stamps) == 1:
-		v.Whose, v.Until = Mine, until
+		v.Whose, v.Since, v.Until = Mine, until-w.times.Belief(), until
 	case alive == 0, own && began < until:
 		v.Whose = Free
 	case began >= v.Since+w.times.Takeover:

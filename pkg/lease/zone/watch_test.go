@@ -41,9 +41,10 @@ func stamp(holder, nonce string) zone.Stamp {
 }
 
 // eye looks at stamps at a time, in no time.
-func eye(w *zone.Watch) func(at time.Duration, stamps ...zone.Stamp) zone.View {
-	return func(at time.Duration, stamps ...zone.Stamp) zone.View {
-		return w.Look(at*time.Second, at*time.Second, stamps)
+func eye(w *zone.Watch) func(at int, stamps ...zone.Stamp) zone.View {
+	return func(at int, stamps ...zone.Stamp) zone.View {
+		now := time.Duration(at) * time.Second
+		return w.Look(now, now, stamps)
 	}
 }
 
@@ -161,7 +162,7 @@ func TestTwoStamps(t *testing.T) {
 func TestUnknownVersionIsNamedAndNeverTaken(t *testing.T) {
 	w := zone.NewWatch(usual)
 	strange := zone.Stamp{Text: "v=9 lord=mon-2"}
-	for _, at := range []time.Duration{0, 500, 5000} {
+	for _, at := range []int{0, 500, 5000} {
 		if v := eye(w)(at, strange, stamp("mon-2", "a")); v.Whose != zone.Foreign || v.Text != strange.Text || v.Claimable() {
 			t.Errorf("got %+v", v)
 		}

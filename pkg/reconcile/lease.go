@@ -1,0 +1,383 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"sidestep/pkg/lease"
+	"sidestep/pkg/lease/zone"
+	"sidestep/pkg/provider"
+	"sidestep/pkg/record"
+)
+
+// stampLease is the lease of a zone whose stamp is that lease: what the zone's
+// worker knows of it. The worker alone looks and writes; others ask.
+type stampLease struct {
+	mu     sync.Mutex
+	watch  *zone.Watch
+	broken error         // the provider was found not to compare: nothing can be a lease there
+	latest string        // nonce of the last stamp that was accepted
+	shown  time.Duration // boot time from which every list shows it
+}
+
+func newStampLease(times zone.Times) *stampLease {
+	if times == (zone.Times{}) {
+		return nil
+	}
+	return &stampLease{watch: zone.NewWatch(times)}
+}
+
+func (l *stampLease) times() zone.Times { return l.watch.Times() }
+
+func (l *stampLease) view() zone.View {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.watch.View()
+}
+
+// leads reports whether the zone may be believed to be this process's.
+func (l *stampLease) leads(now time.Duration) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.broken == nil && l.watch.Leads(now)
+}
+
+// claimable reports whether the stamps of the last look may be replaced.
+func (l *stampLease) claimable() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.broken == nil && l.watch.View().Claimable()
+}
+
+// look takes the stamps of a list or of a look. One that may show what was before
+// the last write tells nothing.
+func (l *stampLease) look(began, ended time.Duration, stamps []provider.Stamp) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if began < l.shown && !l.isLatest(stamps) {
+		return
+	}
+	seen := make([]zone.Stamp, 0, len(stamps))
+	for _, s := range stamps {
+		seen = append(seen, zone.Stamp{Text: s.String(), Nonce: s.Nonce, Holder: s.Holder, At: s.At, Released: s.Released})
+	}
+	l.watch.Look(began, ended, seen)
+}
+
+func (l *stampLease) isLatest(stamps []provider.Stamp) bool {
+	return l.latest != "" && slices.ContainsFunc(stamps, func(s provider.Stamp) bool { return s.Nonce == l.latest })
+}
+
+// behind is the boot time until which a list with these stamps may lack the last
+// write; 0 when it shows it.
+func (l *stampLease) behind(stamps []provider.Stamp) time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.isLatest(stamps) {
+		return 0
+	}
+	return l.shown
+}
+
+func (l *stampLease) tried(nonce string, now time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.watch.Tried(nonce, now)
+}
+
+// outcome takes what became of a write that carried a stamp. Of one whose outcome
+// is not known the next look tells.
+func (l *stampLease) outcome(nonce string, now time.Duration, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case err == nil:
+		l.watch.Accepted(nonce)
+		l.latest, l.shown = nonce, now+l.watch.Times().Lag
+	case !gateClosed(err) && provider.ClassOf(err) == provider.FencedOut:
+		l.void()
+	}
+}
+
+// drop ends what is believed: the stamp is let go of.
+func (l *stampLease) drop() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.void()
+}
+
+func (l *stampLease) void() {
+	l.watch.Refused()
+	l.latest = "" // and no list tells anything before the last write must be in it
+}
+
+// fail says that the provider does not compare.
+func (l *stampLease) fail(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.broken = err
+}
+
+// gate is the error of a zone that is not this process's, as far as it knows.
+func (l *stampLease) gate(name record.Name, now time.Duration, wall time.Time) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.broken != nil {
+		return l.broken
+	}
+	if l.watch.Leads(now) {
+		return nil
+	}
+	switch v := l.watch.View(); v.Whose {
+	case zone.Others, zone.Stale:
+		return &lease.HeldError{Holder: holderOf(v, wall), Hint: l.hint(v, now)}
+	case zone.Foreign:
+		return fmt.Errorf("the stamp of zone %s is of a version that this sidestep does not know, %q; run the version that wrote it, or delete the TXT record %s by hand", name, v.Text, name.Below(provider.StampLabel))
+	case zone.Mine, zone.Free:
+		return fmt.Errorf("%w: the stamp of zone %s is not known to be this node's, and is looked at before the next write", lease.ErrLost, name)
+	default:
+		return fmt.Errorf("the stamp of zone %s was not read yet", name)
+	}
+}
+
+// holderOf names a holder and how old its stamp is, by both nodes' wall clocks.
+func holderOf(v zone.View, wall time.Time) string {
+	if age := wall.Sub(v.At); !v.At.IsZero() && age >= 0 {
+		return fmt.Sprintf("%s (its stamp is %s old)", v.Holder, age.Round(time.Second))
+	}
+	return v.Holder
+}
+
+func (l *stampLease) hint(v zone.View, now time.Duration) string {
+	left := max(0, v.Since+l.watch.Times().Takeover-now).Round(time.Second)
+	return fmt.Sprintf("a daemon that stands by takes over when the stamp stays as it is for another %s; at once: sidestep reconcile --take-over", left)
+}
+
+// Leadership is how a node stands to a zone whose stamp is the lease.
+type Leadership struct {
+	Leads  bool
+	Holder string        // the other node; empty when there is none
+	Until  time.Duration // boot time until which Leads may be believed; else from which another's stamp may be taken over; 0 for neither
+	Why    error         // it does not lead
+}
+
+// Leadership tells how this node stands to a zone; false where its stamp is not the
+// lease.
+func (r *Reconciler) Leadership(name record.Name) (Leadership, bool) {
+	if w, found := r.workers[name]; found && w.lease != nil {
+		return w.leadership(), true
+	}
+	return Leadership{}, false
+}
+
+func (w *worker) leadership() Leadership {
+	now, wall := w.options.Clock.Boot(), w.options.Clock.Wall()
+	v := w.lease.view()
+	out := Leadership{Holder: v.Holder, Until: v.Until, Why: w.lease.gate(w.zone.Name, now, wall)}
+	out.Leads = out.Why == nil
+	return out
+}
+
+// barredPause is how often a process that may not write at all asks whether it may.
+const barredPause = time.Second
+
+// untilTend is how long to wait before the stamp needs this node again: until the
+// next heartbeat of a holder, and the next look of who stands by. What failed is
+// tried again at the pace of a look.
+func (w *worker) untilTend() time.Duration {
+	times, now := w.lease.times(), w.options.Clock.Boot()
+	if w.tended == 0 {
+		return 0
+	}
+	if w.barred {
+		return min(times.Poll, barredPause)
+	}
+	next := w.tended + times.Poll
+	if w.lease.leads(now) {
+		next = max(w.tended+min(times.Poll, times.Heartbeat), w.lease.view().Since+times.Heartbeat)
+	}
+	return max(0, next-now)
+}
+
+// tending is when the stamp needs this node again; never where it is not the lease.
+func (w *worker) tending() <-chan time.Time {
+	if w.lease == nil || w.options.Brief && !w.lease.leads(w.options.Clock.Boot()) {
+		return nil // a command claims what it has to write to, and only that
+	}
+	return time.After(w.untilTend())
+}
+
+// tend looks at the stamp and replaces it when it is this process's, or may become
+// so; it reports whether the zone was won. A write that was just made needs no
+// heartbeat after it.
+func (w *worker) tend(ctx context.Context) (won bool) {
+	fencer, ok := w.zone.Adapter.(provider.Fencer)
+	led := w.lease.leads(w.options.Clock.Boot())
+	defer w.tellLead()
+	if !ok || led && w.untilTend() > 0 {
+		return false
+	}
+	w.tended = w.options.Clock.Boot()
+	if w.barred = w.mayWrite(w.lease.times().Deadline())() != nil; w.barred {
+		return false
+	}
+	end := time.Now().Add(w.lease.times().Deadline())
+	limited, cancel := context.WithDeadline(ctx, end)
+	defer cancel()
+	seen, err := w.readStamps(limited)
+	if err == nil && w.lease.claimable() {
+		finish, cancel := context.WithDeadline(context.WithoutCancel(ctx), end)
+		defer cancel()
+		err = w.claimLease(finish, fencer, seen)
+	}
+	if err != nil && !gateClosed(err) && ctx.Err() == nil {
+		w.log.Debug("the stamp could not be looked at or renewed; trying again", "error", err)
+	}
+	return !led && w.lease.leads(w.options.Clock.Boot())
+}
+
+// readStamps looks at the stamps, in the cheapest way that the adapter has. The
+// first look is a list, which tells whether the zone is the one that is meant.
+func (w *worker) readStamps(ctx context.Context) (*provider.Snapshot, error) {
+	reader, ok := w.zone.Adapter.(provider.StampReader)
+	if !ok || w.unlisted {
+		seen, err := w.list(ctx)
+		w.unlisted = err != nil
+		return seen, err
+	}
+	began := w.options.Clock.Boot()
+	var seen *provider.Snapshot
+	err := w.safely(provider.Retryable, "read the stamps of", func() (err error) {
+		seen, err = reader.Stamps(ctx)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	w.lease.look(began, w.options.Clock.Boot(), seen.Stamps)
+	return seen, nil
+}
+
+// readLatest is readStamps, once these show the last write of this process.
+func (w *worker) readLatest(ctx context.Context) (*provider.Snapshot, error) {
+	seen, err := w.readStamps(ctx)
+	if err != nil {
+		return nil, err
+	}
+	wait := w.lease.behind(seen.Stamps) - w.options.Clock.Boot()
+	if wait <= 0 {
+		return seen, nil
+	}
+	if err := provider.Sleep(ctx, wait); err != nil {
+		return nil, err
+	}
+	return w.readStamps(ctx)
+}
+
+// claimLease replaces the stamps that were seen by one of this process.
+func (w *worker) claimLease(ctx context.Context, fencer provider.Fencer, seen *provider.Snapshot) error {
+	next := w.stamp()
+	err := w.sendClaim(ctx, fencer, seen, next)
+	w.lease.outcome(next.Nonce, w.options.Clock.Boot(), err)
+	return err
+}
+
+// holdLease makes sure that the zone is this process's. Only the lease decides
+// whether the stamp that a list shows may be replaced.
+func (r *round) holdLease(ctx context.Context, fencer provider.Fencer) error {
+	for attempt := 0; !r.leadsNow(); attempt++ {
+		if attempt > claimAttempts {
+			return fmt.Errorf("claim zone %s: the stamp changes under every claim; another sidestep is writing", r.zone.Name)
+		}
+		if err := r.seize(ctx, fencer); err != nil {
+			return err
+		}
+		if err := provider.Sleep(ctx, r.lease.behind(r.snapshot.Stamps)-r.options.Clock.Boot()); err != nil {
+			return fmt.Errorf("claim zone %s: stopped: %w", r.zone.Name, err)
+		}
+		if err := r.plan(ctx); err != nil {
+			return err
+		}
+	}
+	r.doubt.clear()
+	return r.prove(ctx, fencer)
+}
+
+// leadsNow reports whether the zone is this process's, and the list shows its last
+// write.
+func (r *round) leadsNow() bool {
+	now := r.options.Clock.Boot()
+	return r.lease.leads(now) && r.holds() && r.lease.behind(r.snapshot.Stamps) <= now
+}
+
+// seize replaces the listed stamps, if they may be. A list that lags behind a
+// write of this process is no ground for anything.
+func (r *round) seize(ctx context.Context, fencer provider.Fencer) error {
+	if r.lease.behind(r.snapshot.Stamps) > r.options.Clock.Boot() {
+		return nil
+	}
+	takeOver := r.orders.TakeOver && r.lease.view().Whose == zone.Others
+	if !takeOver && !r.lease.claimable() {
+		silent, err := r.outwait(ctx)
+		if err != nil || !silent {
+			return errors.Join(err, r.gate(0)())
+		}
+	}
+	err := r.claimLease(context.WithoutCancel(ctx), fencer, r.snapshot)
+	if err == nil {
+		r.orders.TakeOver = false // once
+	}
+	if err == nil || gateClosed(err) {
+		return err
+	}
+	switch provider.ClassOf(err) {
+	case provider.FencedOut, provider.Conflict, provider.Ambiguous:
+		r.log.Debug("claim not accepted; listing again", "error", err)
+		return nil // the list tells whose the stamp is now
+	default:
+		return err
+	}
+}
+
+// outwait reports that another's stamp is that of a node which is gone, to a
+// process that does not live long enough to see it stand still for the time to
+// take over: it is older than that by its own date, and stays as it is for longer
+// than a heartbeat takes. The date alone would take over from a node whose clock is
+// late.
+func (r *round) outwait(ctx context.Context) (silent bool, err error) {
+	v, times := r.lease.view(), r.lease.times()
+	if !r.options.Brief || v.Whose != zone.Others || r.options.Clock.Wall().Sub(v.At) < times.Takeover {
+		return false, nil
+	}
+	why := fmt.Sprintf("the stamp of %s is old, and a node that lives renews it within this time", v.Holder)
+	if err := r.pause(ctx, times.Heartbeat+times.Deadline()+times.Lag, why); err != nil {
+		return false, err
+	}
+	if err := r.plan(ctx); err != nil {
+		return false, err
+	}
+	return r.lease.view().Since == v.Since, nil
+}
+
+// Lead says how a node stood to a zone whose stamp is the lease, and how it stands
+// now.
+type Lead struct {
+	Zone    record.Name
+	Was, Is Leadership
+}
+
+// tellLead tells of a zone that was won or lost, and of another holder.
+func (w *worker) tellLead() {
+	now := w.leadership()
+	if w.options.Led == nil || now.Leads == w.told.Leads && now.Holder == w.told.Holder {
+		w.told = now
+		return
+	}
+	was := w.told
+	w.told = now
+	w.options.Led(Lead{Zone: w.zone.Name, Was: was, Is: now})
+}
