@@ -1,9 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -37,8 +40,7 @@ func newPair(t *testing.T, h hosted) *pair {
 	return p
 }
 
-// write makes the config of both zones. A pause after an error that only a
-// person can mend is two seconds.
+// write makes the config of both zones.
 func (p *pair) write() {
 	p.Helper()
 	_, port, err := net.SplitHostPort(p.own.backends[0].Addr())
@@ -123,6 +125,39 @@ func TestCase74CredentialRevokedMidRun(t *testing.T) {
 				t.Errorf("sidestep ended with %d", code)
 			}
 		})
+	}
+}
+
+// TestCase74TokenReplacedInItsFile revokes the token in a secret file while the
+// daemon runs, and a server dies. Another is put into the file, and SIGHUP is all
+// that it takes: the zone is written at once, and neither token is in the log.
+func TestCase74TokenReplacedInItsFile(t *testing.T) {
+	t.Parallel()
+	p := newPair(t, hostedProviders[0])
+	p.write()
+	config, err := os.ReadFile(p.own.config)
+	p.must(err)
+	good := regexp.MustCompile(`api_token: "?([^"\s]+)`).FindSubmatch(config)[1]
+	file := filepath.Join(t.TempDir(), "token")
+	const old = "an0ther-t0ken-that-was-revoked-l0ng-ag0"
+	p.must(os.WriteFile(file, []byte(old+"\n"), 0o600))
+	p.must(os.WriteFile(p.own.config, bytes.Replace(config, good, []byte("file:"+file), 1), 0o600))
+	run := p.own.run()
+	p.waitJudged()
+	p.failsOverAtHome()
+	p.wait("status to say so", func() bool { return p.hostedZone().Error != "" })
+	p.must(os.WriteFile(file, append(good, '\n'), 0o600))
+	if live := p.cloud.live(); live != walkAnswers[0] {
+		t.Errorf("the zone answers with %s before the token is taken up", live)
+	}
+	p.must(run.cmd.Process.Signal(syscall.SIGHUP))
+	p.wait("the zone to be written", func() bool { return p.cloud.live() == walkAnswers[1] && p.hostedZone().Error == "" })
+	log := run.log.String()
+	if !strings.Contains(log, "zone example.com: api_token changed") || strings.Contains(log, old) || strings.Contains(log, string(good)) {
+		t.Errorf("the log:\n%s", log)
+	}
+	if code := run.stop(t); code != 0 {
+		t.Errorf("sidestep ended with %d", code)
 	}
 }
 
