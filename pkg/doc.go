@@ -39,6 +39,7 @@
 //	      none/            always; for one process that is known to be alone
 //	      zone/            whose a zone's stamp is, where that is the lease
 //	    store/             journal and snapshot on disk; knows bytes, not health
+//	    cluster/           what nodes share over an etcd: what each sees, what persons said
 //	    reconcile/         the only writer: list, plan, limits, apply, verify
 //	    observe/           what a name server answers, seen from outside
 //	    resolve/           the addresses of a name, as the resolvers of this machine tell them

@@ -64,6 +64,7 @@ var rooms = map[string]allowed{
 	"pkg/lease/file":                {own: "clock lease", mods: "golang.org/x/sys/unix"},
 	"pkg/lease/none":                {own: "lease"},
 	"pkg/lease/zone":                {std: values},
+	"pkg/cluster":                   {own: "check clock health override", mods: "go.etcd.io/etcd golang.org/x/time/rate"},
 	"pkg/lease/etcd":                {own: "clock lease", mods: "go.etcd.io/etcd go.uber.org/zap google.golang.org/grpc"},
 	"pkg/lease/etcd/etcdtest":       {own: "provider/providertest/realserver", mods: "go.etcd.io/etcd go.uber.org/zap"},
 	"pkg/store":                     {mods: "github.com/google/renameio/v2 golang.org/x/sys/unix"},

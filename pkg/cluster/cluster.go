@@ -1,0 +1,242 @@
+package cluster
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"golang.org/x/time/rate"
+
+	"sidestep/pkg/check"
+	"sidestep/pkg/clock"
+	"sidestep/pkg/health"
+	"sidestep/pkg/override"
+)
+
+const (
+	// Beat is how often a node says that it is there, when its options say nothing.
+	Beat = 2 * time.Second
+
+	// BytesPerSecond is the most that a node writes to etcd in the long run, keys and
+	// values; what the protocol adds comes on top.
+	BytesPerSecond = 14_000
+
+	burst        = 24 << 10         // of bytes, after a quiet time: a start
+	leaseTTL     = 15 * time.Second // of a node's keys, when its process is gone
+	answerWithin = 3 * time.Second  // for one request
+	rejoinAfter  = time.Second
+	stoodStill   = 10 * time.Second // what is found in the sockets afterwards is old
+)
+
+// Observation is the verdict of one vantage on one target, by its own thresholds.
+type Observation struct {
+	Target  check.Target
+	Verdict health.Verdict // Up, Down, or Unknown: nothing any more
+	Phase   check.Phase    // where and why it failed, while it is down
+	Cause   check.Cause
+	Since   time.Time // wall time of the node that says it
+}
+
+// Report is what was heard of a vantage, or is said by one.
+type Report struct {
+	Vantage      string
+	At           time.Duration // boot time of this node at which the other was there for certain
+	Blind        bool          // its canary fails
+	Whole        bool          // of targets that are not here it says nothing
+	Observations []Observation
+}
+
+// Node is what is known of a node, for people.
+type Node struct {
+	Name, Vantage, Host, Release, Config string
+	PID                                  int
+	Since                                time.Time     // when its process began, by its own clock
+	Heard                                time.Duration // boot time of the last beat; 0 when none came yet
+	Blind                                bool
+	Mute                                 string // why what it says counts for nothing; empty when it counts
+}
+
+// Etcd is the way to an etcd. It is closed by whoever made it.
+type Etcd interface {
+	// Client is asked for at each attempt to join.
+	Client() (*clientv3.Client, error)
+	// Explain says in one line what was asked, what came instead and what to do.
+	Explain(what string, err error) error
+}
+
+// Options are what a Cluster works with. All but Logger and Clock are needed. The
+// functions are called by Run, one at a time.
+type Options struct {
+	Etcd Etcd
+
+	Prefix  string // in front of every key
+	Node    string // who we are
+	Vantage string // and where we look from
+	Config  string // digest of what we steer and how, to be compared with others'
+	Release string // version of sidestep
+
+	Heard     func(Report)              // what another vantage says
+	Left      func(vantage string)      // its node is gone
+	Overrides func([]override.Override) // all that persons said, at every change
+	Local     func() []override.Override
+	Whole     func() Report // all that this node says
+	Targets   func() int    // of how many targets it may come to say something
+	Trouble   func(error)   // what stands in the way; nil when nothing does any more
+
+	Beat   time.Duration // 0 means Beat
+	Clock  clock.Clock   // nil means clock.System
+	Logger *slog.Logger  // nil logs nothing
+}
+
+// Cluster is one node's place among the others. Its methods may be called from many
+// goroutines; Run once.
+type Cluster struct {
+	opts     Options
+	instance string
+	host     string
+	began    time.Time
+	limit    *rate.Limiter
+	wake     chan struct{} // holds one token while there is something to say
+
+	mu      sync.Mutex
+	pending map[check.Target]Observation // said by us and not written yet
+	blind   bool
+	nodes   map[string]Node
+	joined  bool
+	digest  string
+}
+
+// New makes a Cluster. Nothing is dialled before Run.
+func New(o Options) *Cluster {
+	if o.Clock == nil {
+		o.Clock = clock.System()
+	}
+	if o.Beat == 0 {
+		o.Beat = Beat
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	o.Prefix = strings.TrimRight(o.Prefix, "/") + "/shared/"
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return &Cluster{
+		opts: o, instance: rand.Text(), host: host, began: o.Clock.Wall(), digest: o.Config,
+		limit: rate.NewLimiter(BytesPerSecond, burst), wake: make(chan struct{}, 1),
+		pending: map[check.Target]Observation{}, nodes: map[string]Node{},
+	}
+}
+
+// Say publishes what has changed of what this node sees; it waits for nothing.
+func (c *Cluster) Say(r Report) {
+	c.mu.Lock()
+	for _, o := range r.Observations {
+		c.pending[o.Target] = o
+	}
+	c.blind = r.Blind
+	c.mu.Unlock()
+	c.nudge()
+}
+
+// Reconfigured says that this node steers something else by now: its targets may
+// be others.
+func (c *Cluster) Reconfigured(digest string) {
+	c.mu.Lock()
+	c.digest, c.joined = digest, false
+	c.mu.Unlock()
+	c.nudge()
+}
+
+func (c *Cluster) nudge() {
+	select {
+	case c.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Nodes are those that are known, this one too, for people.
+func (c *Cluster) Nodes() []Node {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return sorted(c.nodes)
+}
+
+// Run shares until ctx ends, joins again after every error, and leaves in order.
+func (c *Cluster) Run(ctx context.Context) error {
+	for ctx.Err() == nil {
+		err := c.session(ctx)
+		if err == nil || ctx.Err() != nil || errors.Is(err, errReconfigured) {
+			continue
+		}
+		c.opts.Trouble(err)
+		c.opts.Logger.Debug("not among the nodes any more", "error", err)
+		sleep(ctx, rejoinAfter)
+	}
+	return nil
+}
+
+// errStoodStill ends a session whose process did not run for a while.
+var errStoodStill = errors.New("share with other nodes: this process stood still; what came meanwhile is old, joining anew")
+
+// errReconfigured ends a session in order: what this node says is another now.
+var errReconfigured = errors.New("share with other nodes: the config has changed, joining anew")
+
+// errWatch says that etcd does not tell of changes any more.
+var errWatch = errors.New("share with other nodes: etcd ended the watch; joining anew")
+
+// session joins, shares, and leaves.
+func (c *Cluster) session(ctx context.Context) error {
+	client, err := c.opts.Etcd.Client()
+	if err != nil {
+		return c.opts.Etcd.Explain("share with other nodes", err)
+	}
+	s := &session{Cluster: c, client: client, shards: map[string]map[check.Target]Observation{}, heard: map[string]*peer{}}
+	defer s.leave(ctx)
+	if err := s.join(ctx); err != nil {
+		return err
+	}
+	c.opts.Trouble(s.mute)
+	return s.share(ctx)
+}
+
+// sleep waits; sooner when ctx ends.
+func sleep(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}
+
+// within runs one request with its deadline, and explains its error.
+func (c *Cluster) within(ctx context.Context, what string, request func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	if err := request(ctx); err != nil {
+		return c.opts.Etcd.Explain(what, err)
+	}
+	return nil
+}
+
+// NamesakeError says that another process has this node's name or speaks for its
+// vantage.
+type NamesakeError struct {
+	What  string // "node.name mon-1" or "node.vantage eu-west"
+	Other string // who has it
+}
+
+// Error names the other one and the way out.
+func (e *NamesakeError) Error() string {
+	key, _, _ := strings.Cut(e.What, " ")
+	return fmt.Sprintf("share with other nodes: %s is taken by %s; give each node its own %s; until then what this node sees counts for itself alone", e.What, e.Other, key)
+}

@@ -1,0 +1,27 @@
+// Package cluster shares between the nodes of one deployment, over an etcd, what
+// each of them sees and what persons said.
+//
+// Every node writes three kinds of keys below PREFIX/shared:
+//
+//	nodes/NAME            who it is, and a beat every few seconds; hangs on a lease
+//	verdicts/NAME/SHARD   its verdicts of targets that vantages judge; same lease
+//	overrides/KIND/TARGET what a person said at any node; stays until it is cleared
+//
+// A node that is silent is told by the beats that do not come, by the clock of who
+// listens: no time of another machine is believed. What stands in etcd when a node
+// begins to listen proves nothing of those who wrote it; only what comes afterwards
+// does. A node whose process stood still begins to listen anew, since what it finds
+// in its sockets then is old.
+//
+// One node speaks for a vantage: the first that came. A second one is told, as is a
+// node whose name another one has.
+//
+// What it costs: a beat has some 250 bytes. Verdicts are kept in shards of some 16
+// targets; a change writes its shard at once, and what comes more often than
+// BytesPerSecond lets waits and is merged. So a node with 1,000 targets stays below
+// 20 kB/s whatever happens to them.
+//
+// This package decides nothing: which vantages count, and how, is pkg/engine's; who
+// may write is pkg/lease's. It starts no goroutine of its own: Run belongs to
+// pkg/daemon, which hands what is heard to the engine as events.
+package cluster

@@ -1,0 +1,281 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"sidestep/pkg/check"
+)
+
+// session is one stay among the nodes, from joining to the first error. It belongs
+// to Run's goroutine.
+type session struct {
+	*Cluster
+
+	client *clientv3.Client
+	lease  clientv3.LeaseID
+	me     int64 // revision of our own node's key as we wrote it last
+	count  uint64
+	mute   error // why we say nothing; nil when we speak
+
+	shards map[string]map[check.Target]Observation // by key: what we wrote
+	dirty  []string                                // keys that are to be written, the oldest first
+	size   int                                     // how many shards there are
+
+	heard    map[string]*peer         // every node, by name
+	words    map[string]wordOrRubbish // what persons said, by the end of its key
+	newWords bool
+}
+
+func (s *session) nodeKey(name string) string { return s.opts.Prefix + "nodes/" + name }
+func (s *session) verdicts(name string) string {
+	return s.opts.Prefix + "verdicts/" + name + "/"
+}
+
+// join writes who we are and reads what there is.
+func (s *session) join(ctx context.Context) error {
+	err := s.within(ctx, "share with other nodes", func(ctx context.Context) error {
+		granted, err := s.client.Grant(ctx, int64(leaseTTL/time.Second))
+		if err == nil {
+			s.lease = granted.ID
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	found, err := s.get(ctx, s.nodeKey(s.opts.Node))
+	if err != nil {
+		return err
+	}
+	if err := s.waitForNamesake(ctx, found); err != nil {
+		return err
+	}
+	if err := s.shareWords(ctx); err != nil {
+		return err
+	}
+	return s.beat(ctx)
+}
+
+// waitForNamesake lets the key of a process before this one be, and finds the one
+// that is alive.
+func (s *session) waitForNamesake(ctx context.Context, found *mvccpb.KeyValue) error {
+	if found == nil {
+		return nil
+	}
+	before, err := read(found.Value, func(b beat) int { return b.Version })
+	if err != nil {
+		return fmt.Errorf("share with other nodes: the key %s: %w", found.Key, err)
+	}
+	if before.Instance == s.instance {
+		s.me = found.ModRevision
+		return nil
+	}
+	sleep(ctx, 5*s.opts.Beat/2) // a process that lives beats within it
+	again, err := s.get(ctx, string(found.Key))
+	switch {
+	case err != nil:
+		return err
+	case again == nil:
+		return nil
+	case again.ModRevision != found.ModRevision:
+		return &NamesakeError{What: "node.name " + s.opts.Node, Other: fmt.Sprintf("process %d on %s, since %s", before.PID, before.Host, before.Since.Format(time.RFC3339))}
+	}
+	s.me = found.ModRevision
+	return nil
+}
+
+func (s *session) get(ctx context.Context, key string) (*mvccpb.KeyValue, error) {
+	var found *mvccpb.KeyValue
+	err := s.within(ctx, "share with other nodes", func(ctx context.Context) error {
+		got, err := s.client.Get(ctx, key)
+		if err == nil && len(got.Kvs) > 0 {
+			found = got.Kvs[0]
+		}
+		return err
+	})
+	return found, err
+}
+
+// beat says that we are there, and keeps our keys alive.
+func (s *session) beat(ctx context.Context) error {
+	s.count++
+	s.mu.Lock()
+	blind, digest := s.blind, s.digest
+	s.mu.Unlock()
+	value, err := json.Marshal(beat{
+		Version: wireVersion, Node: s.opts.Node, Vantage: s.opts.Vantage, Host: s.host, PID: os.Getpid(), Instance: s.instance,
+		Since: s.began, Config: digest, Release: s.opts.Release, Blind: blind, Count: s.count,
+	})
+	if err != nil {
+		return err
+	}
+	key := s.nodeKey(s.opts.Node)
+	taken := false
+	err = s.within(ctx, "say that this node is there", func(ctx context.Context) error {
+		if _, err := s.client.KeepAliveOnce(ctx, s.lease); err != nil {
+			return err
+		}
+		done, err := s.client.Txn(ctx).
+			If(clientv3.Compare(clientv3.ModRevision(key), "=", s.me)).
+			Then(clientv3.OpPut(key, string(value), clientv3.WithLease(s.lease))).Commit()
+		if err != nil {
+			return err
+		}
+		taken = !done.Succeeded
+		s.me = done.Header.Revision
+		return nil
+	})
+	s.limit.AllowN(time.Now(), len(key)+len(value))
+	if err == nil && taken {
+		return &NamesakeError{What: "node.name " + s.opts.Node, Other: "another process, which wrote its key just now"}
+	}
+	return err
+}
+
+// share listens and speaks until something ends it.
+func (s *session) share(ctx context.Context) error {
+	revision, err := s.readAll(ctx)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	s.joined = true
+	s.mu.Unlock()
+	if err := s.sayAll(ctx); err != nil {
+		return err
+	}
+	watching, stop := context.WithCancel(clientv3.WithRequireLeader(ctx))
+	defer stop()
+	changes := s.client.Watch(watching, s.opts.Prefix, clientv3.WithPrefix(), clientv3.WithRev(revision+1))
+	beats := time.NewTicker(s.opts.Beat)
+	defer beats.Stop()
+	rest := time.NewTicker(s.opts.Beat / 8) // for what had to wait for its share of the bytes
+	defer rest.Stop()
+	for last := s.opts.Clock.Boot(); ; last = s.opts.Clock.Boot() {
+		select {
+		case <-ctx.Done():
+			return nil
+		case change, open := <-changes:
+			if s.opts.Clock.Boot()-last > stoodStill {
+				return errStoodStill
+			}
+			if err := s.changed(change, open); err != nil {
+				return err
+			}
+			continue
+		case <-s.wake:
+			if err := s.collect(); err != nil {
+				return err
+			}
+		case <-beats.C:
+			if err := s.beat(ctx); err != nil {
+				return err
+			}
+		case <-rest.C:
+			if len(s.dirty) == 0 {
+				continue
+			}
+		}
+		if err := s.write(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// changed takes what etcd tells of a change.
+func (s *session) changed(change clientv3.WatchResponse, open bool) error {
+	if err := change.Err(); err != nil {
+		return s.opts.Etcd.Explain("hear from other nodes", err)
+	}
+	if !open {
+		return errWatch
+	}
+	for _, event := range change.Events {
+		s.take(event.Kv, event.Type == clientv3.EventTypeDelete)
+	}
+	s.deliver()
+	return nil
+}
+
+// leave takes our keys away, so that nobody has to wait for their end.
+func (s *session) leave(ctx context.Context) {
+	if s.lease == 0 {
+		return
+	}
+	leaving, cancel := context.WithTimeout(context.WithoutCancel(ctx), answerWithin)
+	defer cancel()
+	if _, err := s.client.Revoke(leaving, s.lease); err != nil {
+		s.opts.Logger.Debug("our keys stay in etcd until their lease ends", "error", err)
+	}
+}
+
+// readAll reads what every node wrote, and what persons said, at one revision.
+func (s *session) readAll(ctx context.Context) (revision int64, err error) {
+	var all *clientv3.GetResponse
+	err = s.within(ctx, "hear from other nodes", func(ctx context.Context) (err error) {
+		all, err = s.client.Get(ctx, s.opts.Prefix, clientv3.WithPrefix())
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	s.words = map[string]wordOrRubbish{}
+	for _, kv := range all.Kvs {
+		s.take(kv, false)
+	}
+	for _, p := range s.heard {
+		p.fresh, p.news, p.whole = false, nil, true // what stood there proves nothing
+	}
+	s.newWords = false
+	s.opts.Overrides(s.said())
+	s.publishNodes()
+	return all.Header.Revision, nil
+}
+
+// take sorts one key by what it is about.
+func (s *session) take(kv *mvccpb.KeyValue, gone bool) {
+	rest, ours := strings.CutPrefix(string(kv.Key), s.opts.Prefix)
+	kind, name, found := strings.Cut(rest, "/")
+	if !ours || !found {
+		return
+	}
+	switch kind {
+	case "nodes":
+		s.takeNode(name, kv, gone)
+	case "verdicts":
+		if node, _, found := strings.Cut(name, "/"); found && node != s.opts.Node {
+			s.takeVerdicts(node, kv, gone)
+		}
+	case "overrides":
+		s.takeWord(name, kv, gone)
+	}
+}
+
+// speaker is who speaks for a vantage: the node that came first.
+func (s *session) speaker(vantage string) string {
+	best, since := "", int64(0)
+	for _, name := range sortedNames(s.heard) {
+		if p := s.heard[name]; p.is.Vantage == vantage && (best == "" || p.created < since) {
+			best, since = name, p.created
+		}
+	}
+	return best
+}
+
+func sortedNames[V any](m map[string]V) []string {
+	names := make([]string, 0, len(m))
+	for name := range m {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
