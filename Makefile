@@ -10,7 +10,7 @@ MODULES := . $(wildcard providers/conformance)
 
 # bin/sidestep, a static binary that knows its version.
 build:
-	CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '-s -w -X main.version=$(VERSION) -X main.built=$(BUILT)' -o bin/sidestep ./cmd/sidestep
+	CGO_ENABLED=0 go build -tags grpcnotrace -trimpath -buildvcs=false -ldflags '-s -w -X main.version=$(VERSION) -X main.built=$(BUILT)' -o bin/sidestep ./cmd/sidestep
 
 # Every test, with the race detector. As root on Debian it installs the servers
 # that some tests run; elsewhere it says which tests it skips.

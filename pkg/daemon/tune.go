@@ -35,6 +35,7 @@ const (
 // the config: the peak comes while everything is built. The environment has the
 // last word (GOGC).
 func SaveMemory() {
+	forgetStart()
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(startGrowth)
 	}
