@@ -221,6 +221,10 @@ func (v *ZoneValidity) lookAround(c *config.Config, snapshot *provider.Snapshot)
 		if s.Released || s.Holder == "" || s.Holder == c.Node.Name {
 			continue
 		}
+		if c.Leader.Lock == config.LockZone {
+			v.note("node %s leads the zone by its stamp of %s", s.Holder, s.At.UTC().Format(time.RFC3339))
+			continue
+		}
 		v.note("node %s wrote the zone at %s and has not released it; if it still runs, two nodes write one zone: stop one", s.Holder, s.At.UTC().Format(time.RFC3339))
 	}
 	if n := len(snapshot.Skipped); n > 0 {
