@@ -100,6 +100,9 @@
 //  4. The daemon hands it to engine.Step. health counts it; mostly nothing
 //     follows, and the road ends here. Where there is a canary, the last failure
 //     of a row waits until that passes, and while it fails no result counts.
+//     Where several vantages judge the target, the verdict of this node is one
+//     word among theirs: it is told to the other nodes, what they say comes in as
+//     an event like any other, and what all of them add up to is the verdict.
 //  5. The last failure of a row changes the verdict, and scenario the signals and
 //     conditions that rest on it. steer works out the wanted answers of every
 //     record set that rests on this target or those, with reasons, and plan

@@ -247,7 +247,7 @@ func (e *Engine) countWords(t *target, says []Observation, aged bool) string {
 	for i, o := range says {
 		switch name := t.panel.rule.Of[i]; o.Verdict {
 		case health.Down:
-			downs = append(downs, fmt.Sprintf("%s %s/%s", name, o.Phase, o.Cause))
+			downs = append(downs, strings.TrimSuffix(fmt.Sprintf("%s %s/%s", name, o.Phase, o.Cause), " /"))
 		case health.Up:
 		default:
 			unknown = append(unknown, name+" "+e.unknownWords(t, i, aged))
@@ -306,9 +306,6 @@ func (p *panel) state() *CountedState {
 // restore goes on with what counted before; where that was this node's word alone,
 // with that.
 func (p *panel) restore(old TargetState) {
-	if p == nil {
-		return
-	}
 	p.verdict, p.phase, p.cause, p.since = old.Verdict, old.Phase, old.Cause, old.Since
 	if c := old.Counted; c != nil {
 		p.verdict, p.phase, p.cause, p.since = c.Verdict, c.Phase, c.Cause, c.Since

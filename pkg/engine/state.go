@@ -160,11 +160,8 @@ func (e *Engine) boot(wall time.Time) time.Duration {
 func (e *Engine) Restore(state State, verdicts, holds bool) {
 	e.lost = state.Lost
 	for id, old := range state.Targets {
-		if !verdicts && old.Counted != nil {
-			old.Counted = &CountedState{Verdict: health.Unknown, Since: e.now.Wall}
-		}
 		if verdicts || old.Disabled {
-			e.restoreTarget(id, old)
+			e.restoreTarget(id, old, verdicts)
 		}
 	}
 	e.restoreFallen()
@@ -196,7 +193,7 @@ func (e *Engine) Keeps() bool {
 	return false
 }
 
-func (e *Engine) restoreTarget(id string, old TargetState) {
+func (e *Engine) restoreTarget(id string, old TargetState, verdicts bool) {
 	t, found := e.targets[id]
 	if !found || t.spec.Fingerprint() != old.Definition {
 		return
@@ -207,7 +204,9 @@ func (e *Engine) restoreTarget(id string, old TargetState) {
 		Phase: old.Phase, Cause: old.Cause, Judged: e.now.Boot, Disabled: old.Disabled,
 		Suspected: old.Suspected && e.hasMass() && t.panel == nil,
 	}
-	t.panel.restore(old)
+	if verdicts && t.panel != nil {
+		t.panel.restore(old)
+	}
 	if t.health.Suspected {
 		e.mass.suspects = append(e.mass.suspects, t)
 	}

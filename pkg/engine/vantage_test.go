@@ -309,6 +309,19 @@ func TestVantagesOverRestartAndReload(t *testing.T) {
 	aged.step(0, engine.Tick{})
 	aged.counts(health.Unknown, "0 of 3 vantages say down, 2 needed; eu has not judged it yet; us was not heard yet; asia was not heard yet")
 
+	// To win a lease is no reason to forget what is known, be it that the state has
+	// the target disabled.
+	disabled := state.Targets["web@10.0.0.1"]
+	disabled.Verdict, disabled.Disabled = health.Down, true
+	state.Targets["web@10.0.0.1"] = disabled
+	standby := newJudges(t, "eu", nil)
+	standby.hear("us", health.Up, "10.0.0.1")
+	standby.hear("asia", health.Up, "10.0.0.1")
+	standby.step(0, engine.Gone{Vantage: "us"})
+	standby.Restore(state, false, false)
+	standby.step(0, engine.Tick{})
+	standby.counts(health.Up, "1 of 3 vantages say down (eu), 2 needed; us is silent for 0s")
+
 	// What is judged by others as well from now on counts as it did until they say more.
 	alone := newJudges(t, "eu", func(c *engine.Config) { c.Vantages = nil })
 	for range 2 {
