@@ -13,6 +13,7 @@ import (
 	"sidestep/pkg/engine"
 	"sidestep/pkg/health"
 	"sidestep/pkg/record"
+	"sidestep/pkg/scenario"
 	"sidestep/pkg/steer"
 )
 
@@ -164,6 +165,15 @@ func TestSilentVantages(t *testing.T) {
 		t.Errorf("journal %s", got)
 	}
 	j.counts(health.Up, "0 of 3 vantages say down, 2 needed; eu has not judged it yet; us is silent for 16s; asia says nothing")
+	j.hear("asia", health.Down, "10.0.0.1")
+	j.step(0, engine.Observed{Vantage: "asia", At: j.at - time.Second, Observations: []engine.Observation{{Target: webAt("10.0.0.1"), Verdict: health.Up}}})
+	if says := j.view().Says; says[2].Verdict != health.Down {
+		t.Errorf("late words count: %+v", says[2])
+	}
+	j.step(0, engine.Observed{Vantage: "asia", At: j.at, Whole: true})
+	if next := j.step(0, engine.Tick{}).Next; next != j.at+engine.SilentAfter {
+		t.Errorf("the next tick is %s from now", next-j.at)
+	}
 	// Nobody listens to who is in no vantages, or says that it is this node.
 	j.hear("mars", health.Down, "10.0.0.1")
 	j.hear("eu", health.Down, "10.0.0.1")
@@ -268,7 +278,10 @@ func TestVantagesAndMass(t *testing.T) {
 	if why := j.View(j.now()).Mass; !strings.Contains(why, "3 of 4 addresses") || !strings.Contains(why, "2 more intervals") {
 		t.Errorf("guard mass says %q", why)
 	}
-	next := j.step(19*time.Second, engine.Tick{}).Next
+	j.step(10*time.Second, engine.Tick{})
+	everything("us", health.Down)
+	j.counts(health.Suspected, words)
+	next := j.step(9*time.Second, engine.Tick{}).Next
 	if next != j.at+time.Second {
 		t.Errorf("the next tick is at %s", next-j.at)
 	}
@@ -335,6 +348,45 @@ func TestVantagesOverRestartAndReload(t *testing.T) {
 	alone.hear("us", health.Down, "10.0.0.1")
 	alone.step(0, engine.Configure{Config: judged("eu", func(c *engine.Config) { c.Debounce = 0 })})
 	alone.counts(health.Down, "2 of 3 vantages say down (eu connect/timeout, us connect/refused), 2 needed; asia was not heard yet")
+}
+
+// What counts decides when a record set may be planned, and what an outage is.
+func TestVantagesDecideWhatIsKnownAndWhatIsAnOutage(t *testing.T) {
+	withSite := func(waits scenario.ReturnMode) func(*engine.Config) {
+		return func(c *engine.Config) {
+			c.Sites = []scenario.Site{{Name: "dc1", Return: scenario.Return{Mode: waits, AfterOutage: time.Minute}}}
+			for i := range c.Sets[0].Answers {
+				c.Sets[0].Answers[i].Site = "dc1"
+			}
+		}
+	}
+	j := newJudges(t, "eu", withSite(scenario.Auto))
+	for _, address := range []string{"10.0.0.1", "10.0.0.2", "10.0.0.3"} {
+		for range 2 {
+			j.result(0, check.Fail, address)
+		}
+	}
+	www := func() engine.SetView { return j.View(j.now()).Sets[1] }
+	if www().Ready {
+		t.Error("it is planned by the word of this node alone")
+	}
+	for _, address := range []string{"10.0.0.1", "10.0.0.2", "10.0.0.3"} {
+		j.hear("us", health.Up, address)
+		j.hear("asia", health.Up, address)
+	}
+	if !www().Ready {
+		t.Error("it is not planned by two words of three")
+	}
+	j.step(time.Second, engine.Configure{Config: judged("eu", withSite(scenario.Approve))})
+	j.at += time.Minute
+	if site := j.View(j.now()).Sites[0]; site.Outage != 0 {
+		t.Errorf("what this node alone sees down is an outage of %s", site.Outage)
+	}
+	j.step(0, engine.Observed{Vantage: "us", At: j.at, Observations: []engine.Observation{{Target: webAt("10.0.0.1"), Verdict: health.Down}}})
+	j.at += time.Minute
+	if site := j.View(j.now()).Sites[0]; site.Outage != time.Minute {
+		t.Errorf("what counts as down is an outage of %s", site.Outage)
+	}
 }
 
 // TestOrderOfVantagesIsNothing: what several nodes say at one moment may come in any
