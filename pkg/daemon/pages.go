@@ -29,7 +29,7 @@ func forgetStart() {
 	for lines := bufio.NewScanner(maps); lines.Scan(); {
 		if begin, length, ok := unwritable(lines.Text(), program); ok {
 			page := unsafe.Slice((*byte)(unsafe.Add(unsafe.Pointer(nil), begin)), length) //nolint:gosec // an address of this process, which is not read here
-			_ = unix.Madvise(page, unix.MADV_DONTNEED)                                      // advice: the pages stay where it is not taken
+			_ = unix.Madvise(page, unix.MADV_DONTNEED)                                    // advice: the pages stay where it is not taken
 		}
 	}
 }
