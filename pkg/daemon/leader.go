@@ -299,10 +299,10 @@ func (d *Daemon) led(l reconcile.Lead) {
 	}
 }
 
-// standsBy reports whether a zone that has a lease of its own is not this node's.
+// standsBy reports whether a zone that has a lease of its own is another's.
 func (d *Daemon) standsBy(zone record.Name) bool {
 	lead, leased := d.writer.Leadership(zone)
-	return leased && !lead.Leads
+	return leased && !lead.Leads && lead.Holder != ""
 }
 
 // zoneLeader says who leads a zone that has a lease of its own; nil where it has

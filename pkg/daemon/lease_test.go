@@ -264,6 +264,9 @@ func TestStampOfAnotherVersionStopsWriting(t *testing.T) {
 		if w.touched() {
 			t.Error("written")
 		}
+		if s := d.status(); !strings.Contains(s.Zones[0].Error, "v=9 lord=mon-7") || len(w.log.with("ERROR cannot write the zone")) == 0 {
+			t.Errorf("the zone's error is %q, and the log %q", s.Zones[0].Error, w.log.with("ERROR"))
+		}
 		if s := d.status(); s.Leader.State != "none" || !strings.Contains(s.Leader.Detail, "v=9 lord=mon-7") || !strings.Contains(s.Leader.Detail, "_sidestep.example.com.") {
 			t.Errorf("status says %+v", s.Leader)
 		}
@@ -289,4 +292,20 @@ func TestLockInTheZoneIsRefused(t *testing.T) {
 			t.Errorf("%s: got %v", what, err)
 		}
 	}
+}
+
+// Two nodes of one name are told apart by what they wrote: one of them leads, and the
+// other says what it is about.
+func TestTwoNodesOfOneName(t *testing.T) {
+	bubbled(t, func(t *testing.T) {
+		w, v := pair(t)
+		v.config.Node.Name = "mon-1"
+		w.run()
+		time.Sleep(settled)
+		second := v.run()
+		time.Sleep(settled)
+		if s := second.status().Leader; s.State != "standby" || !strings.Contains(s.Detail, "another process of this node's own name, mon-1") {
+			t.Errorf("the second says %+v", s)
+		}
+	})
 }

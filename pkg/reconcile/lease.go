@@ -17,6 +17,9 @@ import (
 // stampLease is the lease of a zone whose stamp is that lease: what the zone's
 // worker knows of it. The worker alone looks and writes; others ask.
 type stampLease struct {
+	zone record.Name
+	node string // who we are
+
 	mu     sync.Mutex
 	watch  *zone.Watch
 	broken error         // the provider was found not to compare: nothing can be a lease there
@@ -24,11 +27,11 @@ type stampLease struct {
 	shown  time.Duration // boot time from which every list shows it
 }
 
-func newStampLease(times zone.Times) *stampLease {
-	if times == (zone.Times{}) {
+func newStampLease(of Zone, node string) *stampLease {
+	if of.Lease == (zone.Times{}) {
 		return nil
 	}
-	return &stampLease{watch: zone.NewWatch(times)}
+	return &stampLease{zone: of.Name, node: node, watch: zone.NewWatch(of.Lease)}
 }
 
 func (l *stampLease) times() zone.Times { return l.watch.Times() }
@@ -123,7 +126,7 @@ func (l *stampLease) fail(err error) {
 }
 
 // gate is the error of a zone that is not this process's, as far as it knows.
-func (l *stampLease) gate(name record.Name, now time.Duration, wall time.Time) error {
+func (l *stampLease) gate(now time.Duration, wall time.Time) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.broken != nil {
@@ -134,22 +137,26 @@ func (l *stampLease) gate(name record.Name, now time.Duration, wall time.Time) e
 	}
 	switch v := l.watch.View(); v.Whose {
 	case zone.Others, zone.Stale:
-		return &lease.HeldError{Holder: holderOf(v, wall), Hint: l.hint(v, now)}
+		return &lease.HeldError{Holder: l.holder(v, wall), Hint: l.hint(v, now)}
 	case zone.Foreign:
-		return fmt.Errorf("the stamp of zone %s is of a version that this sidestep does not know, %q; run the version that wrote it, or delete the TXT record %s by hand", name, v.Text, name.Below(provider.StampLabel))
+		return fmt.Errorf("the stamp of zone %s is of a version that this sidestep does not know, %q; run the version that wrote it, or delete the TXT record %s by hand", l.zone, v.Text, l.zone.Below(provider.StampLabel))
 	case zone.Mine, zone.Free:
-		return fmt.Errorf("%w: the stamp of zone %s is not known to be this node's, and is looked at before the next write", lease.ErrLost, name)
+		return fmt.Errorf("%w: the stamp of zone %s is not known to be this node's, and is looked at before the next write", lease.ErrLost, l.zone)
 	default:
-		return fmt.Errorf("the stamp of zone %s was not read yet", name)
+		return fmt.Errorf("the stamp of zone %s was not read yet", l.zone)
 	}
 }
 
-// holderOf names a holder and how old its stamp is, by both nodes' wall clocks.
-func holderOf(v zone.View, wall time.Time) string {
-	if age := wall.Sub(v.At); !v.At.IsZero() && age >= 0 {
-		return fmt.Sprintf("%s (its stamp is %s old)", v.Holder, age.Round(time.Second))
+// holder names a holder and how old its stamp is, by both nodes' wall clocks.
+func (l *stampLease) holder(v zone.View, wall time.Time) string {
+	text := v.Holder
+	if text == l.node {
+		text = "another process of this node's own name, " + text
 	}
-	return v.Holder
+	if age := wall.Sub(v.At); !v.At.IsZero() && age >= 0 {
+		text += fmt.Sprintf(" (its stamp is %s old)", age.Round(time.Second))
+	}
+	return text
 }
 
 func (l *stampLease) hint(v zone.View, now time.Duration) string {
@@ -177,7 +184,7 @@ func (r *Reconciler) Leadership(name record.Name) (Leadership, bool) {
 func (w *worker) leadership() Leadership {
 	now, wall := w.options.Clock.Boot(), w.options.Clock.Wall()
 	v := w.lease.view()
-	out := Leadership{Holder: v.Holder, Until: v.Until, Why: w.lease.gate(w.zone.Name, now, wall)}
+	out := Leadership{Holder: v.Holder, Until: v.Until, Why: w.lease.gate(now, wall)}
 	out.Leads = out.Why == nil
 	return out
 }

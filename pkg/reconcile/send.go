@@ -200,7 +200,7 @@ func (w *worker) gate(call time.Duration) provider.Gate {
 		if err := process(); err != nil {
 			return err
 		}
-		if err := w.lease.gate(w.zone.Name, w.options.Clock.Boot(), w.options.Clock.Wall()); err != nil {
+		if err := w.lease.gate(w.options.Clock.Boot(), w.options.Clock.Wall()); err != nil {
 			return &closedError{err}
 		}
 		return nil

@@ -70,7 +70,7 @@ func newWorker(r *Reconciler, zone Zone) *worker {
 		log:        r.options.Logger.With("zone", string(zone.Name)),
 		doubt:      newDoubts(r.options.Clock.Boot(), zone.Adapter.Promises()),
 		breaker:    newBreaker(r.options.Retry),
-		lease:      newStampLease(zone.Lease),
+		lease:      newStampLease(zone, r.options.Node),
 		unlisted:   true,
 		mine:       map[string]uint64{},
 		past:       map[string]bool{},
