@@ -315,3 +315,30 @@ func TestStopBetweenGateAndSending(t *testing.T) {
 		}
 	})
 }
+
+// Right after a take-over a list may still show the stamp before it. That is no word
+// of another leader, and a failover that is due waits for no more than the lag.
+func TestLaggingListAfterATakeOver(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPack(t, memory.Options{Class: memory.Rename, Behind: 3 * time.Second}, 2)
+		defer p.end()
+		time.Sleep(time.Minute)
+		first := p.leader()
+		second := p.wolf[0]
+		if second == first {
+			second = p.wolf[1]
+		}
+		first.kill()
+		for !second.leading() {
+			time.Sleep(100 * time.Millisecond)
+		}
+		time.Sleep(time.Second) // it has looked at the zone
+		second.write.Submit(p.want(values[1]))
+		time.Sleep(leaseTimes.Lag + time.Second)
+		p.mustLive(t, values[1])
+		told := second.told()
+		if last := told[len(told)-1]; !last.Is.Leads || slices.ContainsFunc(told, func(l Lead) bool { return l.Was.Leads && !l.Is.Leads }) {
+			t.Errorf("told of its leadership: %+v", told)
+		}
+	})
+}
