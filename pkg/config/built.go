@@ -10,14 +10,6 @@ var notBuilt = map[string]string{
 	"control.tokens": "the dashboard and the API over TCP",
 	"control.tls":    "the dashboard and the API over TCP",
 
-	"leader.lease":  "leases between nodes",
-	"leader.safety": "leases between nodes",
-
-	"etcd.tls":      "connections to etcd",
-	"etcd.user":     "connections to etcd",
-	"etcd.password": "connections to etcd",
-	"etcd.insecure": "connections to etcd",
-
 	"notify": "notifications",
 	"ping":   "the dead-man ping",
 }

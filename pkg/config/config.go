@@ -71,6 +71,11 @@ type Leader struct {
 	Heartbeat time.Duration // how often a leader renews its stamp
 	Takeover  time.Duration // a stamp unchanged for so long is taken over
 	Poll      time.Duration // how often a standby looks
+
+	// Of LockEtcd.
+	Lease       time.Duration // a leader that is silent for so long is replaced
+	Safety      time.Duration // how long a new leader takes nothing away; when SafetyGiven, else it follows from the zone
+	SafetyGiven bool
 }
 
 // Reconcile is the rhythm of writing.
@@ -146,6 +151,7 @@ type Verify struct {
 type Sources struct {
 	Zones   map[record.Name][]byte // the entry of each zone as YAML, without a secret that stood in it, its paths absolute
 	Leader  Position               // of leader.lock; the zero value when the file does not say
+	Safety  Position               // of leader.safety
 	Checks  map[string]Position
 	Records map[record.Key]Position
 }

@@ -62,8 +62,8 @@ var controlKeys = []field{
 var leaderKeys = []field{
 	{name: "lock", kind: choice("file", "zone", "etcd", "none"), def: "file", doc: "what keeps two sidesteps from writing at once: a lock file in state.dir (one host), the zone's stamp, etcd, or nothing"},
 	{name: "i_am_alone", kind: boolean(), def: "false", doc: "your word that no other sidestep writes to these zones; needed for lock: none"},
-	{name: "lease", kind: duration(time.Second), def: "30s", doc: "how long a leader may believe in itself"},
-	{name: "safety", kind: autoDuration(), def: "auto", doc: "how long a new leader waits after the old lease"},
+	{name: "lease", kind: duration(10 * time.Second), def: "30s", doc: "only with lock: etcd: a leader that etcd hears nothing of for so long is replaced, and stops before; no call to a provider is given longer than about two thirds of it"},
+	{name: "safety", kind: autoDuration(), def: "auto", doc: "only with lock: etcd: how long a new leader adds and takes nothing away, for calls of the leader before that come late; auto is the shortest time that is safe in each zone, which validate works out, and 15s where the provider compares and swaps, at most until it did so first"},
 	{name: "heartbeat", kind: duration(time.Second), word: "30s; 60s at rfc2136", doc: "only with lock: zone: how often the leader renews its stamp when it writes nothing else"},
 	{name: "takeover", kind: duration(time.Second), word: "120s; 240s at rfc2136", doc: "only with lock: zone: a stamp that a standby saw unchanged for so long is taken over"},
 	{name: "poll", kind: duration(time.Second), word: "10s", doc: "only with lock: zone: how often a standby looks at the stamp"},
@@ -80,15 +80,15 @@ func autoDuration() *kind {
 }
 
 var etcdKeys = []field{
-	{name: "endpoints", kind: listOf(text("a URL")), need: true, doc: "the members"},
+	{name: "endpoints", kind: listOf(etcdURL()), need: true, doc: "the members, all http or all https; the port is 2379 unless it is given; http only to loopback or with insecure: true"},
 	{name: "prefix", kind: text("a key prefix"), def: "/sidestep", doc: "in front of every key"},
 	{name: "tls", kind: object(
 		field{name: "ca", kind: path("a PEM file"), doc: "who signs the members"},
 		field{name: "cert", kind: path("a PEM file"), doc: "certificate of this node"},
 		field{name: "key", kind: path("a PEM file"), doc: "its key"},
-	), doc: "needed unless loopback or insecure"},
-	{name: "user", kind: text("a user name"), doc: "who signs in"},
-	{name: "password", kind: secret(), doc: "with what"},
+	), doc: "how TLS is spoken where the endpoints are https; without it the members' certificates have to be signed by an authority that this host trusts"},
+	{name: "user", kind: text("a user name"), doc: "who signs in; may read and write below prefix/"},
+	{name: "password", kind: secret(), doc: "the user's password"},
 	{name: "insecure", kind: boolean(), def: "false", doc: "your word that a plain connection is meant"},
 }
 

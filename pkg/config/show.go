@@ -240,5 +240,5 @@ func showLeader(l Leader) shown {
 			out = out.with(t.name, t.time)
 		}
 	}
-	return out
+	return showLease(out, l)
 }
