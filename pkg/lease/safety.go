@@ -2,6 +2,7 @@ package lease
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -13,6 +14,14 @@ const drift = 1
 // the renewal was sent that the lease's keeper confirmed: a little less than the
 // keeper's time to live, because either clock may be off.
 func Trust(ttl time.Duration) time.Duration { return ttl * (100 - drift) / (100 + drift) }
+
+// Interval is the time between two renewals: several may fail before the lease runs
+// out, and the gate stays open for long calls between two of them.
+func Interval(ttl time.Duration) time.Duration { return min(ttl/6, 5*time.Second) }
+
+// LongestCall is the longest deadline of a call for which the gate is open although
+// one renewal failed.
+func LongestCall(ttl time.Duration) time.Duration { return Trust(ttl) - 2*Interval(ttl) }
 
 // Wait is how long the next leader waits before it first takes anything away, at
 // a provider that cannot refuse a call of the leader before. Adding needs no
@@ -50,12 +59,24 @@ func (w Wait) bound() time.Duration {
 
 // Words is the inequality with its numbers, for people who want to check it.
 func (w Wait) Words() string {
-	trust, least := Trust(w.TTL).Round(time.Second/10), Seconds(w.Least())
+	trust, ttl, least := Trust(w.TTL).Round(time.Second/10), Short(w.TTL), Short(Seconds(w.Least()))
 	if w.Signed > 0 {
 		return fmt.Sprintf("1.01 × ((%s trusted − %s of a call) / 0.99 + %s that a signature lives) − %s of lease = %s",
-			trust, w.Call, w.Signed, w.TTL, least)
+			trust, Short(w.Call), Short(w.Signed), ttl, least)
 	}
-	return fmt.Sprintf("1.01 × (%s trusted / 0.99 + %s that a call may be late) − %s of lease = %s", trust, w.Late, w.TTL, least)
+	return fmt.Sprintf("1.01 × (%s trusted / 0.99 + %s that a call may be late) − %s of lease = %s", trust, Short(w.Late), ttl, least)
+}
+
+// Short writes a duration without the units that are zero at its end.
+func Short(d time.Duration) string {
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
 }
 
 // Seconds rounds up to whole seconds.

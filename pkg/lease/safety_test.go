@@ -37,7 +37,7 @@ func TestLeastWaitInWords(t *testing.T) {
 		t.Errorf("got  %s\nwant %s", signed, want)
 	}
 	late := Wait{TTL: 30 * time.Second, Call: 10 * time.Second, Late: time.Minute}.Words()
-	if want := "1.01 × (29.4s trusted / 0.99 + 1m0s that a call may be late) − 30s of lease = 1m1s"; late != want {
+	if want := "1.01 × (29.4s trusted / 0.99 + 1m that a call may be late) − 30s of lease = 1m1s"; late != want {
 		t.Errorf("got  %s\nwant %s", late, want)
 	}
 }

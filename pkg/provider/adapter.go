@@ -176,6 +176,7 @@ type Promises struct {
 	MaxChanges int // how many changes one call may have, its survivors not counted; 0 sets no limit
 
 	Late    time.Duration // how long after we gave a call up it may still take effect
+	Signed  time.Duration // how long after it was signed a call is still taken; 0 for ever
 	Lag     time.Duration // how long a list may show the past
 	Call    time.Duration // the deadline of one call, everything in it
 	List    time.Duration // the deadline of one list, where a zone may take longer than a call; 0 is that of a call

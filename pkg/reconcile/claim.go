@@ -25,7 +25,7 @@ const claimAttempts = 3
 // ones refused.
 func (r *round) hold(ctx context.Context) error {
 	promises := r.zone.Adapter.Promises()
-	if err := r.mayWrite(promises.Call)(); err != nil {
+	if err := r.mayWrite(r.deadline())(); err != nil {
 		return err
 	}
 	fencer, ok := r.zone.Adapter.(provider.Fencer)
@@ -94,9 +94,9 @@ func (r *round) claim(ctx context.Context, fencer provider.Fencer) error {
 	}
 }
 
-// sendClaim sends a claim with the provider's deadline for a call.
+// sendClaim sends a claim with the deadline of a call.
 func (w *worker) sendClaim(ctx context.Context, fencer provider.Fencer, seen *provider.Snapshot, next provider.Stamp) error {
-	call := fencer.Promises().Call
+	call := w.deadline()
 	ctx, cancel := context.WithTimeout(ctx, call)
 	defer cancel()
 	return w.safely(provider.Ambiguous, "claim", func() error {
@@ -105,11 +105,11 @@ func (w *worker) sendClaim(ctx context.Context, fencer provider.Fencer, seen *pr
 }
 
 // twoWriters is the error of a zone whose stamp says that another node writes
-// it, unless a person said that this one takes over. A stamp of our own name is
+// it, unless a person or the lock said that this one takes over. A stamp of our own name is
 // that of a process before this one, and is taken over; but when it replaced
 // one of this process, a second node of that name is alive.
 func (r *round) twoWriters() error {
-	if r.orders.TakeOver {
+	if r.orders.TakeOver || r.options.Handover {
 		return nil
 	}
 	now := r.options.Clock.Wall()
@@ -130,7 +130,7 @@ func (r *round) prove(ctx context.Context, fencer provider.Fencer) error {
 	if r.proved {
 		return nil
 	}
-	call := fencer.Promises().Call
+	call := r.deadline()
 	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), call)
 	defer cancel()
 	err := r.safely(provider.Ambiguous, "prove the fence of", func() error {

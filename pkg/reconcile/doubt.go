@@ -16,8 +16,9 @@ import (
 // in one direction: what it forgets in a crash comes back as doubt about
 // everything.
 type doubts struct {
-	quiet time.Duration // lateness and lag together
-	lag   time.Duration
+	quiet  time.Duration // lateness and lag together
+	lag    time.Duration
+	safety time.Duration // how long after the start of a leadership a call of the leader before may take effect
 
 	mu     sync.Mutex
 	all    time.Duration              // boot time until which every value is in doubt
@@ -51,21 +52,32 @@ func (d *doubts) begin(now time.Duration, quiet bool) {
 	defer d.mu.Unlock()
 	d.begun = now + d.lag
 	d.listed = max(d.listed, d.begun)
-	if d.all = now + d.quiet; quiet {
+	if d.all = now + d.start(); quiet {
 		d.all = 0
 	}
 }
 
+// start is how long the doubt lasts that a leadership begins with: until what the
+// leader before may have sent took effect, and a list shows it.
+func (d *doubts) start() time.Duration { return max(d.quiet, d.safety+d.lag) }
+
 // retime goes by other bounds from now on. What was beyond doubt by those before may
 // not be by these, so that everything is in doubt once more.
-func (d *doubts) retime(now time.Duration, p provider.Promises) {
+func (d *doubts) retime(now time.Duration, p provider.Promises, safety time.Duration) {
 	d.mu.Lock()
-	same := d.quiet == p.Quiet() && d.lag == p.Lag
-	d.quiet, d.lag = p.Quiet(), p.Lag
+	same := d.quiet == p.Quiet() && d.lag == p.Lag && d.safety == safety
+	d.quiet, d.lag, d.safety = p.Quiet(), p.Lag, safety
 	d.mu.Unlock()
 	if !same {
 		d.begin(now, false)
 	}
+}
+
+// lead is how long a leadership begins with doubts.
+func (d *doubts) lead() time.Duration {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.start()
 }
 
 // clear ends every doubt about open calls: in a zone that compares and swaps

@@ -159,7 +159,7 @@ func (l *departing) once(ctx context.Context) error {
 	if len(l.found) < len(remains) {
 		l.found = remains
 	}
-	call := l.zone.Adapter.Promises().Call
+	call := l.deadline()
 	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), call)
 	defer cancel()
 	err := l.safely(provider.Ambiguous, "release", func() error {

@@ -45,23 +45,31 @@ type Zone struct {
 	Servers []string   // who is asked after a write, ADDR:PORT; empty asks those that the adapter knows
 	NoDNS   bool       // verify by listing only
 	Lease   zone.Times // the zone's stamp is the lease, by these times; the zero value leaves that to Options.Leader
-	Dead    string     // one of Servers that only the daemon of this config serves, which does not run; empty for none
+
+	// Safety is how long after Lead a call of a leader before may still take effect,
+	// where the lock lets a process write that does not know of its end; 0 for not
+	// at all.
+	Safety time.Duration
+
+	Dead string // one of Servers that only the daemon of this config serves, which does not run; empty for none
 }
 
 // Options is what a Reconciler needs.
 type Options struct {
-	Zones  []Zone
-	Node   string
-	Clock  clock.Clock
-	Leader Leader
-	Ask    Ask // nil verifies by listing only
-	Retry  provider.Backoff
-	Report func(Report) // called from the zones' workers, by each after the other
-	Wrote  func(Write)  // called after each call to a provider that may have changed something
-	Led    func(Lead)   // called from the zones' workers when a zone whose stamp is the lease was won or lost, or another holds it
-	Brief  bool         // the process does not live long enough to see another's stamp stand still
-	Waits  func(Wait)   // called before a worker waits for what only time can tell
-	Logger *slog.Logger
+	Zones    []Zone
+	Node     string
+	Clock    clock.Clock
+	Leader   Leader
+	Call     time.Duration // no call is given longer, whatever the adapter asks for; 0 is no limit
+	Handover bool          // the lock tells nodes of several hosts apart: another's stamp is that of a leader before
+	Ask      Ask           // nil verifies by listing only
+	Retry    provider.Backoff
+	Report   func(Report) // called from the zones' workers, by each after the other
+	Wrote    func(Write)  // called after each call to a provider that may have changed something
+	Led      func(Lead)   // called from the zones' workers when a zone whose stamp is the lease was won or lost, or another holds it
+	Brief    bool         // the process does not live long enough to see another's stamp stand still
+	Waits    func(Wait)   // called before a worker waits for what only time can tell
+	Logger   *slog.Logger
 }
 
 // Orders are what a person may add to work that is asked for by Do.
@@ -166,7 +174,7 @@ func (r *Reconciler) Lead(notes Notes, quiet bool) {
 func (r *Reconciler) Quiet() time.Duration {
 	quiet := time.Duration(0)
 	for _, w := range r.workers {
-		quiet = max(quiet, w.adapter().Promises().Quiet())
+		quiet = max(quiet, w.doubt.lead())
 	}
 	return quiet
 }
@@ -178,7 +186,7 @@ func (r *Reconciler) Doubt() time.Duration {
 	doubt := time.Duration(0)
 	for _, w := range r.workers {
 		if p := w.adapter().Promises(); !p.Fenced {
-			doubt = max(doubt, p.Quiet())
+			doubt = max(doubt, w.doubt.lead())
 		}
 	}
 	return doubt

@@ -87,7 +87,7 @@ func (r *round) run(ctx context.Context) error {
 // enough for: nothing will rest on it. Without a list yet there is no plan to tell
 // of, and the zone is listed.
 func (r *round) shut() error {
-	err := r.gate(r.zone.Adapter.Promises().Call)()
+	err := r.gate(r.deadline())()
 	if err == nil || r.seen == nil || r.orders.asked || r.lease != nil && r.lease.claimable() {
 		return nil
 	}

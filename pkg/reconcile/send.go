@@ -126,16 +126,16 @@ func (r *round) sort(key record.Key, changes []plan.Change, err error) error {
 // deliver builds the call and sends it, with a deadline of its own: a signal
 // to stop lets a call in hand end.
 func (r *round) deliver(ctx context.Context, s plan.Set, next step) error {
-	promises := r.zone.Adapter.Promises()
+	deadline := r.deadline()
 	call := provider.Call{
 		Key: s.Key(), Seen: r.snapshot, Add: changesOf(next.add), Away: changesOf(next.away),
 		Survivors: next.survivors, Empty: s.Wanted.Empty,
-		Loose: r.loose(s.Key()), Gate: r.gate(promises.Call),
+		Loose: r.loose(s.Key()), Gate: r.gate(deadline),
 	}
 	if _, stamped := r.zone.Adapter.(provider.Fencer); stamped {
 		call.Next = r.stamp()
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), promises.Call)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), deadline)
 	defer cancel()
 	err := r.safely(provider.Ambiguous, "write to", func() error {
 		if len(next.away) > 0 {

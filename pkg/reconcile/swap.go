@@ -50,7 +50,7 @@ func (w *worker) heed() bool {
 	w.mu.Unlock()
 	if next != nil {
 		w.proved, w.unlisted = false, true
-		w.doubt.retime(w.options.Clock.Boot(), next.Adapter.Promises())
+		w.doubt.retime(w.options.Clock.Boot(), next.Adapter.Promises(), next.Safety)
 	}
 	if urgent {
 		w.breaker.answered()

@@ -64,7 +64,7 @@ type job struct {
 }
 
 func newWorker(r *Reconciler, zone Zone) *worker {
-	return &worker{
+	w := &worker{
 		options:    &r.options,
 		zone:       zone,
 		log:        r.options.Logger.With("zone", string(zone.Name)),
@@ -78,6 +78,8 @@ func newWorker(r *Reconciler, zone Zone) *worker {
 		vanish:     newVanishing(),
 		wake:       make(chan struct{}, 1),
 	}
+	w.doubt.retime(r.options.Clock.Boot(), zone.Adapter.Promises(), zone.Safety)
+	return w
 }
 
 // submit fills the slot.
@@ -176,7 +178,7 @@ func (w *worker) run(ctx context.Context) {
 			w.end()
 			return
 		case <-retry:
-			if gateClosed(why) && w.gate(w.zone.Adapter.Promises().Call)() != nil {
+			if gateClosed(why) && w.gate(w.deadline())() != nil {
 				retry = time.After(w.breaker.failed(w.options.Clock.Boot(), why, false))
 				continue
 			}
@@ -268,6 +270,16 @@ func (w *worker) look(ctx context.Context) Report {
 		w.bringBack(ctx, snapshot)
 	}
 	return report
+}
+
+// deadline is how long a call may take that changes something: what the adapter
+// asks for, and never longer than the lease lets a call be sure of.
+func (w *worker) deadline() time.Duration {
+	call := w.zone.Adapter.Promises().Call
+	if w.options.Call > 0 {
+		call = min(call, w.options.Call)
+	}
+	return call
 }
 
 // listAttempts is how often a list is tried before a round gives up.

@@ -22,7 +22,7 @@ var (
 func (a *Adapter) Promises() provider.Promises {
 	return provider.Promises{
 		Pause: provider.PauseNative, OneByOne: true, Weights: true, Variants: true, Single: true,
-		Late: a.late, Lag: a.lag, Call: callDeadline, MinTTL: a.domainKnown().minTTL, MaxTTL: maxTTL,
+		Late: a.late, Signed: signatureLife + clockError, Lag: a.lag, Call: callDeadline, MinTTL: a.domainKnown().minTTL, MaxTTL: maxTTL,
 	}
 }
 

@@ -30,9 +30,7 @@ func (l *Lease) age(m mark) time.Duration {
 	return max(l.opts.Clock.Boot()-m.boot, l.opts.Clock.Wall().Sub(m.wall))
 }
 
-// interval is the time between two renewals: several may fail before the lease
-// runs out, and the gate stays open for long calls between two of them.
-func (l *Lease) interval() time.Duration { return min(l.opts.TTL/6, 5*time.Second) }
+func (l *Lease) interval() time.Duration { return lease.Interval(l.opts.TTL) }
 
 // value is the entry of this node.
 func (l *Lease) value() (string, error) {
