@@ -125,9 +125,12 @@ func (d *Daemon) build() error {
 	if err := d.lookAtState(); err != nil {
 		return err
 	}
-	d.leader = newLeader(d.config, d.options.ReadOnly, d.clock, d.log)
+	if d.leader, err = newLeader(d.config, d.options.ReadOnly, d.clock, d.log); err != nil {
+		return err
+	}
 	d.writer = reconcile.New(reconcile.Options{
 		Zones: zones, Node: d.config.Node.Name, Clock: d.clock, Leader: d.leader,
+		Call: longestCall(d.config.Leader), Handover: d.leader.lease != nil,
 		Ask:    ask,
 		Retry:  provider.Backoff{Base: d.config.Reconcile.RetryBase, Max: d.config.Reconcile.RetryMax, Attempts: 3},
 		Report: d.report, Wrote: d.wrote, Waits: d.waits, Led: d.led, Brief: d.options.Once, Logger: d.log,

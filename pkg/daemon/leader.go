@@ -25,9 +25,10 @@ import (
 // may write to the zones. Who holds the directory saves and keeps the journal,
 // whether it leads or not.
 type leader struct {
-	dir   lease.Lease // the hold on the state directory
-	lease lease.Lease // between nodes with a directory each; nil where the hold on the directory is the lease
-	zoned bool        // each zone's stamp is the lease of that zone: who holds the directory may lead any of them
+	dir   lease.Lease  // the hold on the state directory
+	lease lease.Lease  // between nodes with a directory each; nil where the hold on the directory is the lease
+	zoned bool         // each zone's stamp is the lease of that zone: who holds the directory may lead any of them
+	end   func() error // ends what the lease has open; nil for nothing
 	node  string
 
 	mu   sync.Mutex
@@ -39,7 +40,7 @@ type leader struct {
 // errReadOnly is why a shadow does not write.
 var errReadOnly = errors.New("started with --read-only")
 
-func newLeader(c *config.Config, readOnly bool, clk clock.Clock, log *slog.Logger) *leader {
+func newLeader(c *config.Config, readOnly bool, clk clock.Clock, log *slog.Logger) (*leader, error) {
 	l := &leader{node: c.Node.Name, why: errors.New("the lease was not won yet")}
 	if c.Leader.Lock == config.LockNone {
 		l.dir = none.New()
@@ -47,11 +48,19 @@ func newLeader(c *config.Config, readOnly bool, clk clock.Clock, log *slog.Logge
 		l.dir = file.New(file.Options{Dir: c.State.Dir, Node: c.Node.Name, Clock: clk, Logger: log})
 	}
 	l.zoned = c.Leader.Lock == config.LockZone
-	// Another lock that spans hosts is l.lease, beside the hold on the directory.
 	if readOnly {
 		l.why = errReadOnly
 	}
-	return l
+	if c.Leader.Lock == config.LockEtcd { // beside the hold on the directory
+		way, err := etcdWay(c.Etcd)
+		if err != nil {
+			return nil, err
+		}
+		shared := etcdLease(c, way, clk, log)
+		l.lease = shared
+		l.end = func() error { return errors.Join(shared.Close(), way.Close()) }
+	}
+	return l, nil
 }
 
 // Gate is the last question before each call: may this node write for so long?
@@ -154,6 +163,7 @@ func (d *Daemon) leadWith(ctx context.Context, hold lease.Held, notes *store.Not
 				break
 			}
 		}
+		side.Go(func() { renew(within, held) })
 		d.becomeLeader(held, notes, quiet && held == hold)
 		for _, zone := range zonesOf(d.options.Config) {
 			d.writer.Look(zone)
@@ -171,6 +181,13 @@ func (d *Daemon) leadWith(ctx context.Context, hold lease.Held, notes *store.Not
 		d.errors.note("release the lease", held.Release(ctx))
 	}
 	return ctx.Err() == nil
+}
+
+// renew keeps what would run out, until it is lost or let go of, or ctx ends.
+func renew(ctx context.Context, held lease.Held) {
+	if k, ok := held.(lease.Keeper); ok {
+		k.Keep(ctx)
+	}
 }
 
 // trust believes the notes again, once no call of an earlier process can be open
@@ -347,7 +364,8 @@ func (d *Daemon) zonesLeader() control.Leader {
 	return all
 }
 
-// release shuts the gate, lets go of the lease, and then of the directory.
+// release shuts the gate, lets go of the lease and of what it has open, and then of
+// the directory.
 func (l *leader) release(ctx context.Context) error {
 	l.mu.Lock()
 	hold, held := l.hold, l.held
@@ -359,6 +377,9 @@ func (l *leader) release(ctx context.Context) error {
 	var errs []error
 	if held != nil && held != hold {
 		errs = append(errs, held.Release(ctx))
+	}
+	if l.end != nil {
+		errs = append(errs, l.end())
 	}
 	if hold != nil {
 		errs = append(errs, hold.Release(ctx))

@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"sidestep/pkg/control"
@@ -120,7 +121,14 @@ func (d *Daemon) locked(ctx context.Context, progress Progress, leads bool, do f
 			return err
 		}
 	}
+	renewing, stop := context.WithCancel(ctx)
+	var renewals sync.WaitGroup
+	if held, _ := d.leader.get(); held != nil {
+		renewals.Go(func() { renew(renewing, held) })
+	}
 	err := do(ctx)
+	stop()
+	renewals.Wait()
 	if d.options.Write {
 		err = errors.Join(err, d.letGo())
 	}

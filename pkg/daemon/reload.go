@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -118,6 +119,7 @@ func needsRestart(old, next *config.Config) []string {
 		{"state.dir", old.State.Dir == next.State.Dir},
 		{"control", old.Control == next.Control},
 		{"leader", old.Leader == next.Leader},
+		{"etcd", reflect.DeepEqual(old.Etcd, next.Etcd)},
 		{"reconcile.retry", old.Reconcile.RetryBase == next.Reconcile.RetryBase && old.Reconcile.RetryMax == next.Reconcile.RetryMax},
 	} {
 		if !key.same {

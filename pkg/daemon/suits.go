@@ -32,7 +32,10 @@ func suits(c *config.Config, zone record.Name, promises provider.Promises) error
 			return &control.Error{Message: fmt.Sprintf("%s: %s in zone %s: %s", c.Sources.Records[spec.Key], spec.Key, zone, lacks), Exit: control.ExitUsage}
 		}
 	}
-	return suitsLease(c, zone, promises)
+	if err := suitsLease(c, zone, promises); err != nil {
+		return err
+	}
+	return suitsSafety(c, c.Zone(zone), promises)
 }
 
 // suitsLease refuses a zone whose stamp is to be the lease and cannot be, and times
@@ -100,15 +103,15 @@ func exposed(c *config.Config, zone record.Name, promises provider.Promises) str
 // Unbuilt is what is in a config that this version can rehearse and not run; empty
 // when it can run all of it.
 func Unbuilt(c *config.Config) string {
-	if len(c.Etcd.Endpoints) == 0 {
-		return "" // without it neither the lock nor vantages are accepted
+	if !c.Vantages.Any() || len(c.Etcd.Endpoints) == 0 {
+		return "" // without an etcd vantages are not accepted
 	}
-	return "etcd: not built yet: a lock and vantages that several nodes share; sidestep simulate plays them, and sidestep run refuses them"
+	return "vantages: not built yet: what several nodes see of one target; sidestep simulate plays them, and sidestep run refuses them"
 }
 
 func unbuilt(c *config.Config) error {
 	if text := Unbuilt(c); text != "" {
-		return &control.Error{Message: c.File + ": " + text, Hint: "remove etcd, lock: etcd and vantages", Exit: control.ExitUsage}
+		return &control.Error{Message: c.File + ": " + text, Hint: "remove vantages", Exit: control.ExitUsage}
 	}
 	return nil
 }

@@ -87,7 +87,7 @@ func Validate(_ context.Context, c *config.Config, registry provider.Registry, l
 		out = append(out, ZoneValidity{
 			Lease: lease,
 			Zone:  string(z.Name), Provider: d.providerOf(z.Name), Pause: string(p.Pause),
-			Atomic: p.Atomic, Fenced: p.Fenced, Words: p.Words(rate) + costs(z.Adapter, rate, c.Reconcile.Every) + exposed(c, z.Name, p) + cost,
+			Atomic: p.Atomic, Fenced: p.Fenced, Words: p.Words(rate) + costs(z.Adapter, rate, c.Reconcile.Every) + exposed(c, z.Name, p) + cost + handover(c.Leader, p),
 			Warnings:  warnings,
 			Inspected: []string{}, Configured: len(specsIn(c, z.Name)), Notes: []string{}, adapter: z.Adapter,
 		})
