@@ -1,0 +1,293 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"sidestep/pkg/control"
+	"sidestep/pkg/lab"
+	"sidestep/pkg/lease/etcd/etcdtest"
+	"sidestep/pkg/provider/httpapi/httpfake"
+)
+
+// relay is a way to a server that a test can cut: what was connected is closed,
+// and nothing new comes through, until it is mended.
+type relay struct {
+	addr string
+	to   string
+
+	mu    sync.Mutex
+	cut   bool
+	conns []net.Conn
+}
+
+func startRelay(t *testing.T, to string) *relay {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &relay{addr: listener.Addr().String(), to: to}
+	t.Cleanup(func() {
+		_ = listener.Close()
+		r.set(true)
+	})
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go r.pass(conn)
+		}
+	}()
+	return r
+}
+
+func (r *relay) pass(conn net.Conn) {
+	defer conn.Close()
+	other, err := net.Dial("tcp", r.to)
+	if err != nil {
+		return
+	}
+	defer other.Close()
+	r.mu.Lock()
+	r.conns = append(r.conns, conn, other)
+	cut := r.cut
+	r.mu.Unlock()
+	if cut {
+		return
+	}
+	go func() { _, _ = io.Copy(other, conn); other.Close() }()
+	_, _ = io.Copy(conn, other)
+}
+
+func (r *relay) set(cut bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.cut = cut
+	if cut {
+		for _, c := range r.conns {
+			_ = c.Close()
+		}
+		r.conns = nil
+	}
+}
+
+// duo is two nodes that steer one zone and share an etcd, each with a way of its
+// own to the etcd and to the provider's API.
+type duo struct {
+	t        *testing.T
+	backends []*lab.Backend
+	cloud    *cloud
+	kind     func(httpfake.Request) string
+	nodes    []*member
+}
+
+// member is one node of a duo.
+type member struct {
+	*world
+	*process
+	front *front
+	etcd  *relay
+}
+
+// startDuo runs both nodes on a zone that answers with some of the backends, and
+// waits until the first leads and the second stands by.
+func startDuo(t *testing.T, h hosted, live int) *duo {
+	t.Helper()
+	c := etcdtest.Start(t, etcdtest.Options{})
+	list, err := startLab(2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &duo{t: t, backends: list, kind: h.kind}
+	for _, b := range list {
+		t.Cleanup(func() { _ = b.Close() })
+	}
+	answers := []string{ip(list[0]), ip(list[1])}
+	p.cloud = h.start(t, answers[:live]...)
+	p.cloud.answers = answers
+	_, port, _ := net.SplitHostPort(list[0].Addr())
+	for i := range 2 {
+		m := &member{world: &world{t: t, dir: shortDir(t)}, front: startFront(t, p.cloud), etcd: startRelay(t, c.Members[0].Addr)}
+		m.config = filepath.Join(m.dir, "sidestep.yaml")
+		m.env = p.cloud.environ()
+		text := p.cloud.configFor(m.dir, pace{300 * time.Millisecond, 100 * time.Millisecond}, port, m.front)
+		text = strings.Replace(text, "walker", fmt.Sprintf("mon-%d", i+1), 1)
+		text += fmt.Sprintf("leader: {lock: etcd, lease: 10s}\netcd: {endpoints: [\"http://%s\"], prefix: /sidestep/test}\n", m.etcd.addr)
+		if err := os.WriteFile(m.config, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		m.process = m.run()
+		p.nodes = append(p.nodes, m)
+		m.waitLeader([]string{"leader", "standby"}[i], "mon-1")
+	}
+	p.wait("the zone to be as wanted, and both to know", func() bool {
+		return p.live() == ip(list[0]) && p.judged(0, "up") && p.judged(1, "up")
+	})
+	return p
+}
+
+func (p *duo) wait(what string, happened func() bool) { p.t.Helper(); p.nodes[0].wait(what, happened) }
+
+func (p *duo) live() string { return p.cloud.live() }
+
+// judged reports whether a node finds both backends to be so.
+func (p *duo) judged(node int, first string) bool {
+	s := p.nodes[node].status()
+	return s != nil && len(s.Targets) == 2 && s.Targets[0].Verdict == first && s.Targets[1].Verdict == "up"
+}
+
+func (m *member) waitLeader(state, holder string) (l control.Leader) {
+	m.t.Helper()
+	m.wait(fmt.Sprintf("%s to be %s", m.config, state), func() bool {
+		s := m.status()
+		if s == nil {
+			return false
+		}
+		l = s.Leader
+		return l.State == state && strings.HasPrefix(l.Holder, holder)
+	})
+	return l
+}
+
+// writes are the requests of a node, so far, that change something.
+func (p *duo) writes(node int) (n int) {
+	for _, kind := range p.nodes[node].front.kinds(p.kind) {
+		if !slices.Contains([]string{"list", "look", "zone"}, kind) {
+			n++
+		}
+	}
+	return n
+}
+
+func (p *duo) breakFirst() {
+	p.t.Helper()
+	if err := p.backends[0].Break(lab.Refuse); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// silent fails when a node has written since it had written n times.
+func (p *duo) silent(node, n int) {
+	p.t.Helper()
+	if now := p.writes(node); now != n {
+		p.t.Errorf("%s wrote %d times more; all its requests: %v", p.nodes[node].config, now-n, p.nodes[node].front.kinds(p.kind))
+	}
+}
+
+func hostedNamed(name string) hosted {
+	i := slices.IndexFunc(hostedProviders, func(h hosted) bool { return h.name == name })
+	return hostedProviders[i]
+}
+
+// fencedDuo has a provider that compares and swaps.
+func fencedDuo(t *testing.T) *duo { t.Helper(); return startDuo(t, hostedNamed("cloudflare"), 2) }
+
+// TestTwoNodesLeaderKilled: the other node takes over once the lease ran out, and
+// switches the name; what was the leader's disk is not needed.
+func TestTwoNodesLeaderKilled(t *testing.T) {
+	t.Parallel()
+	p := fencedDuo(t)
+	before := p.writes(1)
+	p.nodes[0].kill()
+	p.breakFirst()
+	p.silent(1, before) // the lease runs still
+	p.nodes[1].waitLeader("leader", "mon-2")
+	p.wait("the second answer", func() bool { return p.live() == ip(p.backends[1]) })
+	if l := p.nodes[1].mustStatus().Leader; l.Until == nil || time.Until(*l.Until) > 10*time.Second {
+		t.Errorf("the leader believes until %v, expected a time within the lease", l.Until)
+	}
+}
+
+// TestTwoNodesLeaderStandsStill: a leader that is stopped for longer than its lease
+// and continued after the other took over writes nothing any more, and stands by.
+func TestTwoNodesLeaderStandsStill(t *testing.T) {
+	t.Parallel()
+	p := fencedDuo(t)
+	p.nodes[0].signal(t, syscall.SIGSTOP)
+	p.breakFirst()
+	p.nodes[1].waitLeader("leader", "mon-2")
+	p.wait("the second answer", func() bool { return p.live() == ip(p.backends[1]) })
+	before := p.writes(0)
+	p.nodes[0].signal(t, syscall.SIGCONT)
+	p.nodes[0].waitLeader("standby", "mon-2")
+	p.wait("the first to see the failure, too", func() bool { return p.judged(0, "down") })
+	p.silent(0, before)
+}
+
+// TestCase82TwoNodesLeaderCutOffFromEtcd cuts the leader, and nobody else, off from
+// etcd for longer than the lease; meanwhile the first address dies.
+//
+// The leader stops writing before the other one leads, goes on probing and judging,
+// says why it writes nothing, and stands by when it is mended. The other one
+// switches the name: one writer, and the name always answers.
+func TestCase82TwoNodesLeaderCutOffFromEtcd(t *testing.T) {
+	t.Parallel()
+	p := fencedDuo(t)
+	p.nodes[0].etcd.set(true)
+	l := p.nodes[0].waitLeader("none", "")
+	if !strings.Contains(l.Detail, "acquire the lease") && !strings.Contains(l.Detail, "lost") {
+		t.Errorf("says of its leadership %q", l.Detail)
+	}
+	before := p.writes(0)
+	p.breakFirst()
+	p.wait("the first to judge on without etcd", func() bool { return p.judged(0, "down") })
+	p.nodes[1].waitLeader("leader", "mon-2")
+	p.wait("the second answer", func() bool { return p.live() == ip(p.backends[1]) })
+	p.silent(0, before)
+	p.nodes[0].etcd.set(false)
+	p.nodes[0].waitLeader("standby", "mon-2")
+	p.silent(0, before)
+	if code := p.nodes[1].stop(t); code != 0 {
+		t.Errorf("the second ended with %d", code)
+	}
+	p.nodes[0].waitLeader("leader", "mon-1") // at once: the lease was let go of
+}
+
+// TestTwoNodesLeaderCutOffFromTheProvider: it stays the leader, nobody else writes,
+// and it switches the name once it can.
+func TestTwoNodesLeaderCutOffFromTheProvider(t *testing.T) {
+	t.Parallel()
+	p := fencedDuo(t)
+	before := p.writes(1)
+	p.nodes[0].front.down.Store(&httpfake.Fault{Status: 503, Body: "out of order"})
+	p.breakFirst()
+	p.wait("both to judge", func() bool { return p.judged(0, "down") && p.judged(1, "down") })
+	p.nodes[1].waitLeader("standby", "mon-1")
+	p.nodes[0].front.down.Store(nil)
+	p.wait("the second answer", func() bool { return p.live() == ip(p.backends[1]) })
+	p.silent(1, before)
+	p.nodes[0].waitLeader("leader", "mon-1")
+}
+
+// TestTwoNodesAtAProviderWithoutAFence: a leader that took over adds at once, and
+// takes nothing away while a call of the one before could come late, which is five
+// minutes where signatures live so long; status says so.
+func TestTwoNodesAtAProviderWithoutAFence(t *testing.T) {
+	t.Parallel()
+	p := startDuo(t, hostedNamed("tencentcloud"), 1)
+	p.nodes[0].kill()
+	p.breakFirst()
+	p.nodes[1].waitLeader("leader", "mon-2")
+	both := []string{ip(p.backends[0]), ip(p.backends[1])}
+	p.wait("both answers", func() bool {
+		live := strings.Fields(p.live())
+		slices.Sort(live)
+		return slices.Equal(live, both)
+	})
+	p.wait("status to say what it waits for", func() bool {
+		s := p.nodes[1].status()
+		return s != nil && s.Zones[0].Waits != nil && time.Until(s.Zones[0].Waits.Until) > 4*time.Minute
+	})
+}
