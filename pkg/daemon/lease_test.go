@@ -309,3 +309,30 @@ func TestTwoNodesOfOneName(t *testing.T) {
 		}
 	})
 }
+
+// A person at the standby takes the zone over, also when nothing is to be written;
+// the one who led stands by from its next heartbeat on.
+func TestPersonTakesAZoneOver(t *testing.T) {
+	bubbled(t, func(t *testing.T) {
+		w, v := pair(t)
+		first := w.run()
+		time.Sleep(settled)
+		second := v.run()
+		time.Sleep(settled)
+		answer, err := second.Reconcile(t.Context(), control.PlanRequest{TakeOver: true})
+		if err != nil || answer.Zones[0].Exit != control.ExitDone {
+			t.Errorf("got %+v (%v)", answer, err)
+		}
+		if s := second.status().Leader; s.State != "leader" {
+			t.Errorf("the second says %+v", s)
+		}
+		time.Sleep(31 * time.Second)
+		if s := first.status().Leader; s.State != "standby" || s.Holder != "mon-2" {
+			t.Errorf("the first says %+v", s)
+		}
+		time.Sleep(10 * time.Minute)
+		if s := second.status().Leader; s.State != "leader" {
+			t.Errorf("ten minutes later the second says %+v", s)
+		}
+	})
+}
