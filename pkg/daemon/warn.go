@@ -55,8 +55,9 @@ func oddTTLs(c *config.Config, zone record.Name, p provider.Promises) []string {
 	return warnings
 }
 
-// crowded warns, once for each credential, of more zones than can be listed in
-// time by half of what the provider allows; the rest is for writes.
+// crowded warns, once for each credential, of more zones than can be listed, and
+// their stamps looked at where those are the lock, in time by half of what the
+// provider allows; the rest is for writes.
 func crowded(c *config.Config) map[int]string {
 	limits := provider.NewLimits()
 	count, first := map[*provider.Limiter]int{}, map[*provider.Limiter]int{}
@@ -75,6 +76,24 @@ func crowded(c *config.Config) map[int]string {
 			warnings[first[l]] = fmt.Sprintf("%s: reconcile.every: %d zones share this credential, and listing each every %s takes more than half of its %v calls a second; use %s",
 				zone.Position, n, every, rate.PerSecond, (least + time.Minute - 1).Truncate(time.Minute))
 		}
+		if text := crowdedLocks(c.Leader, zone.Provider, n); l != nil && text != "" {
+			warnings[first[l]] = fmt.Sprintf("%s: %s", zone.Position, text)
+		}
 	}
 	return warnings
+}
+
+// crowdedLocks warns of more zones of one credential than their stamps can be the
+// locks of; empty where they are not, or are few enough.
+func crowdedLocks(l config.Leader, providerName string, zones int) string {
+	times, rate := leaseOf(l, providerName, provider.Promises{}), provider.TraitsOf(providerName).Rate
+	if times.Poll == 0 || rate.PerSecond == 0 {
+		return ""
+	}
+	leader, standby := float64(zones)*2/times.Heartbeat.Seconds(), float64(zones)/times.Poll.Seconds()
+	if max(leader, standby) <= rate.PerSecond/2 {
+		return ""
+	}
+	return fmt.Sprintf("leader.lock: %d zones share this credential, and their stamps as locks take %.3g calls a second of the leader and %.3g of a standby, more than half of the %v that it makes; use longer heartbeat, takeover and poll, or a lock that all zones share",
+		zones, leader, standby, rate.PerSecond)
 }

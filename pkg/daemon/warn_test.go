@@ -96,4 +96,13 @@ func TestValidateTellsCosts(t *testing.T) {
 	if got := crowded(c); len(got) != 0 {
 		t.Errorf("450 zones are half: %v", got)
 	}
+	c.Leader.Lock = config.LockZone
+	want = "c.yaml:2:3: leader.lock: 450 zones share this credential, and their stamps as locks take 30 calls a second of the leader and 45 of a standby, more than half of the 3 that it makes; use longer heartbeat, takeover and poll, or a lock that all zones share"
+	if got := crowded(c); len(got) != 1 || got[1] != want {
+		t.Errorf("with a lock in each zone: %v", got)
+	}
+	c.Zones = c.Zones[:16]
+	if got := crowded(c); len(got) != 0 {
+		t.Errorf("15 zones are half: %v", got)
+	}
 }
