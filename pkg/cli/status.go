@@ -81,6 +81,10 @@ func (a *app) printStatus(s control.Status, now time.Time) {
 	if s.Canary != nil {
 		fmt.Fprintln(a.io.Out, canaryLine(*s.Canary, now))
 	}
+	if len(s.Nodes) > 0 {
+		fmt.Fprintln(a.io.Out)
+		a.table(nodeRows(s.Nodes, now))
+	}
 	if len(s.Overrides) > 0 {
 		fmt.Fprintln(a.io.Out)
 		a.table(overrideRows(s.Overrides, now))

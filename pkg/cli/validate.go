@@ -85,7 +85,7 @@ func (a *app) validate(ctx context.Context, online bool) error {
 	for _, w := range cfg.Warnings {
 		answer.Warnings = append(answer.Warnings, w.String())
 	}
-	for _, text := range []string{daemon.Unbuilt(cfg), daemon.Unpermitted(cfg)} {
+	for _, text := range []string{daemon.Unpermitted(cfg)} {
 		if text != "" {
 			answer.Warnings = append(answer.Warnings, text)
 		}

@@ -66,6 +66,7 @@ type Blocked struct {
 type Status struct {
 	Node      string     `json:"node"`
 	Leader    Leader     `json:"leader"`
+	Nodes     []Node     `json:"nodes"` // those that share an etcd; empty without one
 	Frozen    *Frozen    `json:"frozen"`
 	Zones     []Zone     `json:"zones"`
 	Records   []Record   `json:"records"`
@@ -78,6 +79,21 @@ type Status struct {
 	Schedule  Schedule   `json:"schedule"`
 	Config    ConfigInfo `json:"config"`
 	Canary    *Canary    `json:"canary"` // null without one
+}
+
+// Node is one of several that share an etcd.
+type Node struct {
+	Name    string     `json:"name"`
+	Vantage string     `json:"vantage"` // where it looks from
+	Host    string     `json:"host"`
+	Release string     `json:"release"` // version of sidestep
+	Config  string     `json:"config"`  // digest of what it steers, and how
+	Since   time.Time  `json:"since"`   // when its process began, by its own clock
+	Own     bool       `json:"own"`     // it is the node that answers
+	Heard   *time.Time `json:"heard"`   // when it was heard last, by this node's clock; null when it was not yet
+	Silent  bool       `json:"silent"`  // it was not heard for too long
+	Blind   bool       `json:"blind"`   // its canary fails
+	Mute    string     `json:"mute"`    // why what it says counts for nothing; empty when it counts
 }
 
 // Schedule is how punctually this node probes. The counters grow from the start

@@ -8,8 +8,10 @@ import (
 	"golang.org/x/sys/unix"
 
 	"sidestep/pkg/clock"
+	"sidestep/pkg/cluster"
 	"sidestep/pkg/config"
 	"sidestep/pkg/engine"
+	"sidestep/pkg/lease/etcd"
 	"sidestep/pkg/probe"
 	"sidestep/pkg/provider"
 	"sidestep/pkg/reconcile"
@@ -46,8 +48,11 @@ type Daemon struct {
 	canary   *canaryWatch
 	writer   *reconcile.Reconciler
 	leader   *leader
-	errors   *repeats // of this node itself
-	troubles *repeats // of the zones; a one-shot command has them in its answer
+	way      *etcd.Way        // nil without an etcd
+	nodes    *cluster.Cluster // those that share it; nil without one
+	told     chan struct{}    // closed once it is known what persons said at other nodes
+	errors   *repeats         // of this node itself
+	troubles *repeats         // of the zones; a one-shot command has them in its answer
 	steered  steered
 	progress Progress // nil but in a one-shot command
 	inbox    chan message
@@ -74,6 +79,7 @@ type Daemon struct {
 	saved     time.Time              // wall time of the last try to save
 	saving    time.Duration          // how long the last save took
 	unsaved   error                  // why it failed
+	apart     error                  // why this node is not among the others; nil when it is
 	tuned     int                    // the most targets that the Go runtime was fitted to
 	unheard   map[record.Name]bool   // zones from which no word came since the start; nil when all have told
 	news      bool                   // something changed that was not saved yet
@@ -113,9 +119,6 @@ func New(options Options) (*Daemon, error) {
 }
 
 func (d *Daemon) build() error {
-	if err := unbuilt(d.config); err != nil {
-		return err
-	}
 	d.steered.set(d.config)
 	zones, err := d.adapters()
 	if err != nil {
@@ -125,8 +128,15 @@ func (d *Daemon) build() error {
 	if err := d.lookAtState(); err != nil {
 		return err
 	}
-	if d.leader, err = newLeader(d.config, d.options.ReadOnly, d.clock, d.log); err != nil {
+	if d.way, err = etcdWay(d.config.Etcd); err != nil {
 		return err
+	}
+	d.leader = newLeader(d.config, d.way, d.options.ReadOnly, d.clock, d.log)
+	if d.way != nil {
+		d.nodes, d.told = d.joinNodes(d.way), make(chan struct{})
+	}
+	if d.config.Leader.Lock == config.LockEtcd {
+		d.leader.told = d.told
 	}
 	d.writer = reconcile.New(reconcile.Options{
 		Zones: zones, Node: d.config.Node.Name, Clock: d.clock, Leader: d.leader,

@@ -13,8 +13,10 @@ import (
 	"sidestep/pkg/control"
 	"sidestep/pkg/engine"
 	"sidestep/pkg/lease"
+	"sidestep/pkg/lease/etcd"
 	"sidestep/pkg/lease/file"
 	"sidestep/pkg/lease/none"
+	"sidestep/pkg/reconcile"
 	"sidestep/pkg/record"
 	"sidestep/pkg/store"
 )
@@ -31,15 +33,16 @@ type leader struct {
 	node  string
 
 	mu   sync.Mutex
-	hold lease.Held // on the directory; nil while another process has it
-	held lease.Held // the lease; nil while this node is not the leader
-	why  error      // why it is not
+	hold lease.Held    // on the directory; nil while another process has it
+	held lease.Held    // the lease; nil while this node is not the leader
+	told chan struct{} // closed once it is known what persons said at other nodes; nil where nobody waits for that
+	why  error         // why it is not
 }
 
 // errReadOnly is why a shadow does not write.
 var errReadOnly = errors.New("started with --read-only")
 
-func newLeader(c *config.Config, readOnly bool, clk clock.Clock, log *slog.Logger) (*leader, error) {
+func newLeader(c *config.Config, way *etcd.Way, readOnly bool, clk clock.Clock, log *slog.Logger) *leader {
 	l := &leader{node: c.Node.Name, why: errors.New("the lease was not won yet")}
 	if c.Leader.Lock == config.LockNone {
 		l.dir = none.New()
@@ -51,15 +54,10 @@ func newLeader(c *config.Config, readOnly bool, clk clock.Clock, log *slog.Logge
 		l.why = errReadOnly
 	}
 	if c.Leader.Lock == config.LockEtcd { // beside the hold on the directory
-		way, err := etcdWay(c.Etcd)
-		if err != nil {
-			return nil, err
-		}
 		shared := etcdLease(c, way, clk, log)
-		l.lease = shared
-		l.end = func() error { return errors.Join(shared.Close(), way.Close()) }
+		l.lease, l.end = shared, shared.Close
 	}
-	return l, nil
+	return l
 }
 
 // Gate is the last question before each call: may this node write for so long?
@@ -71,12 +69,31 @@ func (l *leader) Gate(call time.Duration) error {
 	switch {
 	case held == nil:
 		return why
+	case !isClosed(l.told):
+		return errUntold
 	case hold != nil && hold != held:
 		if err := hold.Gate(call); err != nil {
 			return err
 		}
 	}
 	return held.Gate(call)
+}
+
+// errUntold keeps a new leader from writing against a freeze that it has not heard
+// of.
+var errUntold = errors.New("what persons said at the other nodes is not known yet")
+
+// isClosed reports whether a channel is closed, or none.
+func isClosed(c <-chan struct{}) bool {
+	if c == nil {
+		return true
+	}
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
 }
 
 // Epoch counts leaderships where the lock counts them.
@@ -297,6 +314,70 @@ func (d *Daemon) journalLeader(what string, zone record.Name) {
 		What string      `json:"what"`
 		Zone record.Name `json:"zone,omitempty"`
 	}{d.leader.node, what, zone})
+}
+
+// led takes from a zone's worker that the zone was won or lost, or that another
+// node holds it.
+func (d *Daemon) led(l reconcile.Lead) {
+	zone := string(l.Zone)
+	switch {
+	case l.Is.Leads:
+		d.log.Info("leader", "zone", zone, "node", d.leader.node)
+		d.journalLeader("won", l.Zone)
+	case l.Was.Leads:
+		d.log.Error("no longer the leader", "zone", zone, "reason", l.Is.Why)
+		d.journalLeader("lost", l.Zone)
+	case l.Is.Holder != "":
+		d.log.Info("standby", "zone", zone, "holder", l.Is.Holder)
+	}
+}
+
+// standsBy reports whether a zone that has a lease of its own is another's.
+func (d *Daemon) standsBy(zone record.Name) bool {
+	lead, leased := d.writer.Leadership(zone)
+	return leased && !lead.Leads && lead.Holder != ""
+}
+
+// zoneLeader says who leads a zone that has a lease of its own; nil where it has
+// none.
+func (d *Daemon) zoneLeader(zone record.Name) *control.Leader {
+	lead, leased := d.writer.Leadership(zone)
+	now := d.now()
+	process := d.leader.status(now)
+	switch {
+	case !leased:
+		return nil
+	case process.State != "leader":
+		return &process // and has not looked at the stamp
+	case lead.Leads:
+		until := now.Wall.Add(lead.Until - now.Boot)
+		return &control.Leader{State: "leader", Holder: d.leader.node, Until: &until}
+	case lead.Holder != "":
+		return &control.Leader{State: "standby", Holder: lead.Holder, Detail: fmt.Sprint(lead.Why)}
+	}
+	return &control.Leader{State: "none", Detail: fmt.Sprint(lead.Why)}
+}
+
+// zonesLeader is what people are told of all zones together where each has a lease
+// of its own: this node leads when it leads them all, and stands by when another
+// leads one.
+func (d *Daemon) zonesLeader() control.Leader {
+	var all control.Leader
+	for _, zone := range zonesOf(d.options.Config) {
+		one := d.zoneLeader(zone)
+		switch {
+		case one.State != "leader":
+			one.Detail = fmt.Sprintf("zone %s: %s", zone, one.Detail)
+			if all.State != "standby" && (all.State != "none" || one.State == "standby") {
+				all = *one
+			}
+		case all.State == "":
+			all = *one
+		case all.State == "leader" && one.Until.Before(*all.Until):
+			all.Until = one.Until
+		}
+	}
+	return all
 }
 
 // release shuts the gate, lets go of the lease and of what it has open, and then of

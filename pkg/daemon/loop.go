@@ -123,6 +123,9 @@ func (d *Daemon) step(event engine.Event) engine.Effects {
 	if d.mustSave(event, effects) {
 		_ = d.save() // said by it, and it stops nothing
 	}
+	if effects.Say != nil && d.nodes != nil {
+		d.nodes.Say(reported(*effects.Say))
+	}
 	if d.options.Once {
 		return effects // a command asks for what it wants, and for nothing else
 	}

@@ -121,16 +121,24 @@ func (d *Daemon) locked(ctx context.Context, progress Progress, leads bool, do f
 			return err
 		}
 	}
+	leave, err := d.joinOnce(ctx, leads && d.options.Write)
+	if err != nil {
+		return errors.Join(err, d.letGo())
+	}
 	renewing, stop := context.WithCancel(ctx)
 	var renewals sync.WaitGroup
 	if held, _ := d.leader.get(); held != nil {
 		renewals.Go(func() { renew(renewing, held) })
 	}
-	err := do(ctx)
+	err = do(ctx)
 	stop()
 	renewals.Wait()
-	if d.options.Write {
+	leave()
+	switch {
+	case d.options.Write:
 		err = errors.Join(err, d.letGo())
+	case d.way != nil:
+		err = errors.Join(err, d.way.Close())
 	}
 	return err
 }

@@ -19,16 +19,42 @@ import (
 
 // Override takes an operator's word. Like an approval, one that cannot be stored
 // is refused.
-func (d *Daemon) Override(_ context.Context, request control.OverrideRequest, by string) (control.Overruled, error) {
+func (d *Daemon) Override(ctx context.Context, request control.OverrideRequest, by string) (control.Overruled, error) {
+	word, err := wordOf(request, by, d.clock.Wall())
+	if err != nil {
+		return control.Overruled{}, wrongWord(request.Kind, request.Target, err, "")
+	}
 	var answer control.Overruled
-	err := errStopped
-	d.ask(func(e *engine.Engine) { answer, err = d.override(e, request, by) })
+	if d.nodes != nil && !request.DryRun { // which are told first, of what this one would take
+		foreseen := engine.Foreseen{}
+		err := errStopped
+		d.ask(func(e *engine.Engine) { foreseen, err = d.foreseeOverride(e, request, word) })
+		if err == nil {
+			word, err = foreseen.Override, d.shareWord(ctx, foreseen.Override)
+		}
+		if err != nil {
+			return answer, err
+		}
+	}
+	err = errStopped
+	d.ask(func(e *engine.Engine) { answer, err = d.override(e, request, word) })
 	return answer, err
 }
 
 // ClearOverride takes operators' words back.
-func (d *Daemon) ClearOverride(_ context.Context, request control.ClearRequest, by string) (control.Overruled, error) {
+func (d *Daemon) ClearOverride(ctx context.Context, request control.ClearRequest, by string) (control.Overruled, error) {
 	var answer control.Overruled
+	if d.nodes != nil && !request.DryRun {
+		foreseen := engine.Foreseen{}
+		err := errStopped
+		d.ask(func(e *engine.Engine) { foreseen, _, err = d.foreseeClear(e, request, by) })
+		if err == nil {
+			err = d.shareEnd(ctx, foreseen.Replaced)
+		}
+		if err != nil {
+			return answer, err
+		}
+	}
 	err := errStopped
 	d.ask(func(e *engine.Engine) { answer, err = d.clearOverride(e, request, by) })
 	return answer, err
@@ -45,21 +71,17 @@ func (d *Daemon) Overrides(context.Context) (control.Overrides, error) {
 
 // override belongs to the loop. What comes of it is foreseen by the engine that
 // knows the zone: without a daemon that is another one, made of what was saved.
-func (d *Daemon) override(e *engine.Engine, request control.OverrideRequest, by string) (control.Overruled, error) {
-	word, err := wordOf(request, by, d.clock.Wall())
+func (d *Daemon) override(e *engine.Engine, request control.OverrideRequest, word override.Override) (control.Overruled, error) {
+	foreseen, err := d.foreseeOverride(e, request, word)
 	if err != nil {
-		return control.Overruled{}, wrongWord(request.Kind, request.Target, err, "")
+		return control.Overruled{}, err
 	}
-	word.Target = d.overrideTarget(e, word.Kind, word.Target)
-	foreseen, err := d.foresight(e).Foresee(d.now(), engine.Override{Override: word})
-	if err != nil {
-		return control.Overruled{}, wrongWord(request.Kind, request.Target, err, d.nearTarget(word.Kind, err))
-	}
+	word = foreseen.Override
 	answer := d.overruled(foreseen, request.DryRun)
 	o := describeOverride(engine.OverrideView{Override: foreseen.Override, Begun: foreseen.Override.Begun(d.clock.Wall())})
 	answer.Override = &o
-	if request.DryRun {
-		return answer, nil
+	if request.DryRun || d.nodes != nil && slices.ContainsFunc(wordsOf(e.View(d.now())), func(o override.Override) bool { return sameWord(o, word) }) {
+		return answer, nil // or it was heard from etcd meanwhile
 	}
 	effects, err := d.say(fmt.Sprintf("%s %q", request.Kind, request.Target), engine.Override{Override: word})
 	if effects.Err != nil {
@@ -68,16 +90,35 @@ func (d *Daemon) override(e *engine.Engine, request control.OverrideRequest, by 
 	return answer, err
 }
 
-// clearOverride belongs to the loop.
-func (d *Daemon) clearOverride(e *engine.Engine, request control.ClearRequest, by string) (control.Overruled, error) {
+// foreseeOverride belongs to the loop.
+func (d *Daemon) foreseeOverride(e *engine.Engine, request control.OverrideRequest, word override.Override) (engine.Foreseen, error) {
+	word.Target = d.overrideTarget(e, word.Kind, word.Target)
+	foreseen, err := d.foresight(e).Foresee(d.now(), engine.Override{Override: word})
+	if err != nil {
+		err = wrongWord(request.Kind, request.Target, err, d.nearTarget(word.Kind, err))
+	}
+	return foreseen, err
+}
+
+// foreseeClear belongs to the loop.
+func (d *Daemon) foreseeClear(e *engine.Engine, request control.ClearRequest, by string) (engine.Foreseen, engine.Clear, error) {
 	kind := override.Kind(request.Kind)
 	if kind != "" && !slices.Contains(override.Kinds, kind) {
-		return control.Overruled{}, wrongWord("clear", request.Target, fmt.Errorf("expected one of %s, got %q", override.Join(override.Kinds), kind), "")
+		return engine.Foreseen{}, engine.Clear{}, wrongWord("clear", request.Target, fmt.Errorf("expected one of %s, got %q", override.Join(override.Kinds), kind), "")
 	}
 	clearing := engine.Clear{Target: d.overrideTarget(e, kind, request.Target), Kind: kind, By: by}
 	foreseen, err := d.foresight(e).Foresee(d.now(), clearing)
 	if err != nil {
-		return control.Overruled{}, wrongWord("clear", request.Target, err, "")
+		err = wrongWord("clear", request.Target, err, "")
+	}
+	return foreseen, clearing, err
+}
+
+// clearOverride belongs to the loop.
+func (d *Daemon) clearOverride(e *engine.Engine, request control.ClearRequest, by string) (control.Overruled, error) {
+	foreseen, clearing, err := d.foreseeClear(e, request, by)
+	if err != nil {
+		return control.Overruled{}, err
 	}
 	answer := d.overruled(foreseen, request.DryRun)
 	if request.DryRun {
@@ -85,7 +126,7 @@ func (d *Daemon) clearOverride(e *engine.Engine, request control.ClearRequest, b
 	}
 	effects, err := d.say(fmt.Sprintf("clear %q", request.Target), clearing)
 	if effects.Err != nil {
-		err = wrongWord("clear", request.Target, effects.Err, d.nearTarget(kind, effects.Err))
+		err = wrongWord("clear", request.Target, effects.Err, d.nearTarget(clearing.Kind, effects.Err))
 	}
 	answer.Idle = effects.Idle
 	return answer, err
@@ -93,6 +134,9 @@ func (d *Daemon) clearOverride(e *engine.Engine, request control.ClearRequest, b
 
 // say lets the engine take a person's word, if that can be kept.
 func (d *Daemon) say(what string, event engine.Event) (engine.Effects, error) {
+	if d.nodes != nil { // where it is kept
+		return d.step(event), nil
+	}
 	if !d.leader.keeps() {
 		return engine.Effects{}, &control.Error{
 			Message: fmt.Sprintf("%s: this node is not the leader and stores nothing: %s", what, d.leader.status(d.now()).Detail),

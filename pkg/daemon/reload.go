@@ -66,9 +66,6 @@ func (d *Daemon) loadAgain() (*config.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := unbuilt(next); err != nil {
-		return nil, err
-	}
 	if changed := needsRestart(d.options.Config, next); len(changed) > 0 {
 		return nil, restartFor(changed)
 	}
@@ -92,6 +89,9 @@ func (d *Daemon) putInForce(next *config.Config) {
 		d.useMemory(len(jobs))
 	}
 	d.canary.set(next.Canary)
+	if d.nodes != nil {
+		d.nodes.Reconfigured(digest(next))
+	}
 }
 
 // sayDropped logs what the next config does not name any more. Nothing of it is

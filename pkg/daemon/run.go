@@ -73,6 +73,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 	}
 	targets := len(d.engine.Targets())
 	if d.options.Alone {
+		forgetStart()
 		useProcessors(d.jobs())
 		d.unheard = map[record.Name]bool{}
 		for _, z := range d.config.Zones {
@@ -89,6 +90,9 @@ func (d *Daemon) Run(ctx context.Context) error {
 	running.start("writer", func(ctx context.Context) error { d.writer.Run(ctx); return nil })
 	running.start("schedule", func(ctx context.Context) error { d.schedule.Run(ctx); return nil })
 	running.start("canary", d.watchCanary)
+	if d.nodes != nil {
+		running.start("nodes", d.nodes.Run)
+	}
 	d.tellSystemd(ready)
 	running.start("watchdog", d.watchdog) // vouches for nothing that is not ready
 	d.warnUnpermitted(d.options.Config)
@@ -138,6 +142,9 @@ func (d *Daemon) letGo() error {
 	d.ask(func(*engine.Engine) { errs = append(errs, d.save()) })
 	d.disk.close()
 	errs = append(errs, d.leader.release(ctx))
+	if d.way != nil {
+		errs = append(errs, d.way.Close())
+	}
 	d.log.Info("stopped")
 	return errors.Join(errs...)
 }

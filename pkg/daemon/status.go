@@ -54,7 +54,7 @@ func (d *Daemon) knownName(text string) (record.Name, error) {
 func (d *Daemon) describe(e *engine.Engine, only record.Name) control.Status {
 	view := e.View(d.now())
 	status := control.Status{
-		Node: d.config.Node.Name, Leader: d.leaderStatus(),
+		Node: d.config.Node.Name, Leader: d.leaderStatus(), Nodes: d.describeNodes(),
 		Zones: []control.Zone{}, Records: []control.Record{}, Targets: []control.Target{},
 		Sites: []control.Site{}, Frozen: frozen(view), Overrides: describeOverrides(view), Notices: d.notices(view),
 		Writes:   newestFirst(d.writes),
@@ -156,6 +156,7 @@ func (d *Daemon) notices(view engine.View) []string {
 		notices = append(notices, fmt.Sprintf("the reload at %s was refused, and the config of %s is in force: %v",
 			d.refusedAt.Format(time.RFC3339), d.loaded.Format(time.RFC3339), d.refused))
 	}
+	notices = append(notices, d.nodeNotices()...)
 	return append(notices, d.lateness(d.schedule.Stats())...)
 }
 

@@ -99,19 +99,3 @@ func exposed(c *config.Config, zone record.Name, promises provider.Promises) str
 	}
 	return "; once they were used, the addresses for disasters of " + strings.Join(names, ", ") + " are among those copies"
 }
-
-// Unbuilt is what is in a config that this version can rehearse and not run; empty
-// when it can run all of it.
-func Unbuilt(c *config.Config) string {
-	if !c.Vantages.Any() || len(c.Etcd.Endpoints) == 0 {
-		return "" // without an etcd vantages are not accepted
-	}
-	return "vantages: not built yet: what several nodes see of one target; sidestep simulate plays them, and sidestep run refuses them"
-}
-
-func unbuilt(c *config.Config) error {
-	if text := Unbuilt(c); text != "" {
-		return &control.Error{Message: c.File + ": " + text, Hint: "remove vantages", Exit: control.ExitUsage}
-	}
-	return nil
-}

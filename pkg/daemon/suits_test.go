@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"sidestep/pkg/check"
-	"sidestep/pkg/config"
 	"sidestep/pkg/control"
 	"sidestep/pkg/provider/memory"
 	"sidestep/pkg/record"
@@ -32,30 +30,6 @@ func TestTheAdapterHasTheLastWord(t *testing.T) {
 			})
 		}
 	}
-}
-
-// TestWhatOnlyARehearsalPlaysIsNotRun: neither a start nor a reload takes nodes that
-// would decide together.
-func TestWhatOnlyARehearsalPlaysIsNotRun(t *testing.T) {
-	bubbled(t, func(t *testing.T) {
-		w := newWorld(t, memory.Options{Class: memory.Exact})
-		options := w.options()
-		next := *w.config
-		next.Etcd.Endpoints = []string{"http://127.0.0.1:2379"}
-		next.Vantages.Checks = map[string]*check.Vantages{"web": {Of: []string{"eu", "us"}, Down: 2}}
-		options.Load = func() (*config.Config, error) { return &next, nil }
-		d, err := New(options)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := d.loadAgain(); err == nil || !strings.Contains(err.Error(), "vantages: not built yet") {
-			t.Errorf("a reload: %v", err)
-		}
-		w.config.Vantages, w.config.Etcd = next.Vantages, next.Etcd
-		if _, err := New(w.options()); err == nil || !strings.Contains(err.Error(), "sidestep run refuses them") || control.ExitOf(err) != control.ExitUsage {
-			t.Errorf("a start: %v", err)
-		}
-	})
 }
 
 // TestAliasNeedsAWriteInPlace: where nothing is switched in place, a CNAME is
