@@ -19,7 +19,13 @@ type validation struct {
 	Valid    bool                  `json:"valid"`
 	Errors   []string              `json:"errors"`
 	Warnings []string              `json:"warnings"`
+	Etcd     *etcdValidity         `json:"etcd,omitempty"` // what the etcd that holds the lease said, when it was asked
 	Zones    []daemon.ZoneValidity `json:"zones"`
+}
+
+type etcdValidity struct {
+	Words string `json:"words"`
+	Error string `json:"error"`
 }
 
 // thenValidate ends many a provider's hint. Where it is what was just done, or
@@ -55,9 +61,11 @@ With --online the providers are asked too, all zones side by side: whether the
 key is good and what it may do, as far as the API tells, whether the zone is
 there and can be listed, and how the record sets of the config stand in it: not
 there yet, claimed by another tool, below a delegation, paused by somebody else.
+An etcd that holds the lease is asked who leads.
 Nothing is written.
 
-Exit codes: 0 right, 2 wrong, 5 a provider did not answer as it should.`,
+Exit codes: 0 right, 2 wrong, 5 a provider, or the etcd, did not answer as it
+should.`,
 		Example: `  sidestep validate --config ./sidestep.yaml
   sidestep validate --online`,
 		Args: noArguments,
@@ -106,7 +114,10 @@ func (a *app) validate(ctx context.Context, online bool) error {
 		zones[i].Error = strings.ReplaceAll(zones[i].Error, thenValidate, "")
 	}
 	answer.Zones = zones
-	if answer.silent() > 0 {
+	if online {
+		answer.Etcd = askEtcd(ctx, cfg, log)
+	}
+	if answer.silent() > 0 || answer.Etcd != nil && answer.Etcd.Error != "" {
 		a.exit = control.ExitProvider
 	}
 	if a.json {
@@ -121,6 +132,18 @@ func (a *app) askZones(ctx context.Context, cfg *config.Config, online bool, log
 		return daemon.ValidateOnline(ctx, cfg, a.registry, a.progress, log)
 	}
 	return daemon.Validate(ctx, cfg, a.registry, log)
+}
+
+// askEtcd is nil where no etcd holds the lease.
+func askEtcd(ctx context.Context, cfg *config.Config, log *slog.Logger) *etcdValidity {
+	words, err := daemon.DescribeEtcd(ctx, cfg, log)
+	switch {
+	case err != nil:
+		return &etcdValidity{Error: err.Error()}
+	case words != "":
+		return &etcdValidity{Words: words}
+	}
+	return nil
 }
 
 // invalid prints what is wrong. In JSON the errors are the answer; for people
@@ -144,6 +167,11 @@ func (a *app) printValidation(answer validation, online bool) {
 			fmt.Fprintf(a.io.Out, "warning: %s\n", w)
 		}
 	}
+	if e := answer.Etcd; e != nil && e.Error != "" {
+		a.complain("the lease: " + e.Error)
+	} else if e != nil {
+		fmt.Fprintf(a.io.Out, "the lease: %s\n", e.Words)
+	}
 	for _, z := range answer.Zones {
 		fmt.Fprintf(a.io.Out, "zone %s: %s\n", z.Zone, z.Words)
 		if online {
@@ -152,6 +180,10 @@ func (a *app) printValidation(answer validation, online bool) {
 	}
 	if !online {
 		fmt.Fprintln(a.io.Out, "not asked: whether the keys are good, the zones there, and what is in them: sidestep validate --online")
+	}
+	if e := answer.Etcd; e != nil && e.Error != "" {
+		fmt.Fprintf(a.io.Out, "%s: valid, but nobody could lead: the etcd did not answer as it should\n", answer.Config)
+		return
 	}
 	if n := answer.silent(); n > 0 {
 		fmt.Fprintf(a.io.Out, "%s: valid, but %d of %d zones did not answer as they should\n", answer.Config, n, len(answer.Zones))

@@ -1,8 +1,10 @@
 package daemon
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -43,6 +45,20 @@ func etcdLease(c *config.Config, way *etcd.Way, clk clock.Clock, log *slog.Logge
 	return etcd.New(etcd.Options{
 		Way: way, Prefix: c.Etcd.Prefix, Node: c.Node.Name, Zones: zones, TTL: c.Leader.Lease, Clock: clk, Logger: log,
 	})
+}
+
+// DescribeEtcd asks the etcd that holds the lease what it is and who leads, in
+// words; empty where none does.
+func DescribeEtcd(ctx context.Context, c *config.Config, log *slog.Logger) (words string, err error) {
+	if c.Leader.Lock != config.LockEtcd {
+		return "", nil
+	}
+	way, err := etcdWay(c.Etcd)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, way.Close()) }()
+	return etcdLease(c, way, clock.System(), log).Describe(ctx)
 }
 
 // etcdTLS is how TLS is spoken with etcd; nil leaves that to the client.

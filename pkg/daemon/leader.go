@@ -188,7 +188,7 @@ func (d *Daemon) leadWith(ctx context.Context, hold lease.Held, notes *store.Not
 		if ctx.Err() != nil {
 			return false
 		}
-		d.log.Error("no longer the leader: the lease was lost")
+		d.log.Error("no longer the leader", "reason", held.Gate(0))
 		d.journalLeader("lost", "")
 		d.leader.set(nil, errors.New("the lease was lost"))
 		if held == hold {

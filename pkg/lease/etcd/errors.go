@@ -30,13 +30,20 @@ func (w *Way) Explain(what string, err error) error {
 		return fmt.Errorf("%s: etcd at %s does not speak TLS: %s; write http:// in etcd.endpoints if that is meant", what, at, told)
 	case strings.Contains(told, "tls:"), strings.Contains(told, "x509:"), strings.Contains(told, "authentication handshake failed"):
 		return fmt.Errorf("%s: TLS with etcd at %s failed: %s; check etcd.tls (ca, cert, key) and the names in the members' certificates", what, at, told)
+	case errors.Is(err, context.DeadlineExceeded), silent(told), status.Code(err) == codes.DeadlineExceeded:
+		return fmt.Errorf("%s: no answer from etcd at %s within %v; does a majority of its members run, and can this host reach them? %w", what, at, answerWithin, err)
 	case strings.Contains(told, "error reading server preface"), strings.Contains(told, "unexpected HTTP status code"),
 		status.Code(err) == codes.Unimplemented:
 		return fmt.Errorf("%s: what answers at %s is not etcd's v3 API, or speaks TLS where etcd.endpoints says http: %s; check the addresses and ports", what, at, told)
-	case errors.Is(err, context.DeadlineExceeded), status.Code(err) == codes.DeadlineExceeded:
-		return fmt.Errorf("%s: no answer from etcd at %s within %v; does a majority of its members run, and can this host reach them? %w", what, at, answerWithin, err)
 	}
 	return fmt.Errorf("%s: etcd at %s: %s; does a majority of its members run, and can this host reach them?", what, at, told)
+}
+
+// silent reports whether who took the connection has said nothing before it was
+// given up.
+func silent(told string) bool {
+	return strings.Contains(told, "error reading server preface") &&
+		(strings.Contains(told, "use of closed network connection") || strings.Contains(told, "timeout"))
 }
 
 // tell is what the gRPC library says of an error, without the frame.

@@ -46,7 +46,7 @@ type Lease struct {
 
 	mu        sync.Mutex
 	client    *clientv3.Client
-	checked   bool                     // that the members are new enough
+	version   string                   // of a member; empty until it was found to be new enough
 	place     *place                   // in the queue; nil while there is none
 	leftovers []clientv3.LeaseID       // that could not be revoked
 	namesakes map[string]time.Duration // by key: boot time after which one that is still there is alive
@@ -109,7 +109,7 @@ func ask(ctx context.Context, within time.Duration, request func(context.Context
 
 // checkVersion refuses members that are too old, or are none.
 func (l *Lease) checkVersion(ctx context.Context) error {
-	if l.checked {
+	if l.version != "" {
 		return nil
 	}
 	version := ""
@@ -119,13 +119,14 @@ func (l *Lease) checkVersion(ctx context.Context) error {
 		return clientv3.ContextError(ctx, err)
 	})
 	switch {
-	case errors.Is(err, rpctypes.ErrPermissionDenied): // it is none of this user's business
+	case errors.Is(err, rpctypes.ErrPermissionDenied):
+		version = "of a version that this user may not see"
 	case err != nil:
 		return l.explain("ask for its version", err)
 	case tooOld(version):
 		return fmt.Errorf("etcd at %s has version %s; expected 3.4 or later; update it", l.opts.Way.at(), version)
 	}
-	l.checked = true
+	l.version = version
 	return nil
 }
 
