@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -269,6 +270,31 @@ func TestTwoNodesLeaderCutOffFromTheProvider(t *testing.T) {
 	p.wait("the second answer", func() bool { return p.live() == ip(p.backends[1]) })
 	p.silent(1, before)
 	p.nodes[0].waitLeader("leader", "mon-1")
+}
+
+// TestCase79TwoNodesACallComesLate kills the leader while a write of it is on its way
+// to the provider. The other node takes over and switches the name; then the write
+// arrives. The provider refuses it, and the zone stays as the new leader left it.
+func TestCase79TwoNodesACallComesLate(t *testing.T) {
+	t.Parallel()
+	p := fencedDuo(t)
+	call := newLate(func(r *http.Request) bool {
+		return p.kind(httpfake.Request{Method: r.Method, Path: r.URL.Path, Header: r.Header}) == "write"
+	})
+	arrive := sync.OnceFunc(func() { close(call.arrives) })
+	t.Cleanup(arrive) // or the API would wait for it
+	p.nodes[0].front.late.Store(call)
+	p.breakFirst()
+	<-call.sent
+	p.nodes[0].kill()
+	p.nodes[1].waitLeader("leader", "mon-2")
+	p.wait("the second answer", func() bool { return p.live() == ip(p.backends[1]) })
+	before := p.cloud.zoneNow()
+	arrive()
+	<-call.done
+	if diff := differences(p.cloud.zoneNow(), before); diff != "" {
+		t.Errorf("the late call changed the zone:\n%s", diff)
+	}
 }
 
 // TestTwoNodesAtAProviderWithoutAFence: a leader that took over adds at once, and

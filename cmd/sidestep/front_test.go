@@ -30,6 +30,7 @@ type front struct {
 	api   *url.URL
 
 	down atomic.Pointer[httpfake.Fault] // what every request is answered with meanwhile; nil for nothing
+	late atomic.Pointer[late]           // what happens to the next request of a kind; nil for nothing
 
 	mu    sync.Mutex // held by a request and the look after it
 	last  time.Time  // when the last request came
@@ -48,12 +49,29 @@ func startFront(t testing.TB, c *cloud) *front {
 	return f
 }
 
+// late is a request that is on its way for as long as a test wants.
+type late struct {
+	is      func(*http.Request) bool
+	sent    chan struct{} // closed when it is on its way
+	arrives chan struct{} // to be closed
+	done    chan struct{} // closed when it was carried out, or refused
+}
+
+func newLate(is func(*http.Request) bool) *late {
+	return &late{is, make(chan struct{}), make(chan struct{}), make(chan struct{})}
+}
+
 // pass hands a request to the API. Who sent it may be dead by then: it is
 // carried out all the same, as it would be by a vendor.
 func (f *front) pass(w http.ResponseWriter, r *http.Request) {
 	if fault := f.down.Load(); fault != nil {
 		f.refuse(w, fault)
 		return
+	}
+	if l := f.late.Load(); l != nil && l.is(r) && f.late.CompareAndSwap(l, nil) {
+		close(l.sent)
+		<-l.arrives
+		defer close(l.done)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
