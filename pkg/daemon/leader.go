@@ -16,7 +16,6 @@ import (
 	"sidestep/pkg/lease/etcd"
 	"sidestep/pkg/lease/file"
 	"sidestep/pkg/lease/none"
-	"sidestep/pkg/reconcile"
 	"sidestep/pkg/record"
 	"sidestep/pkg/store"
 )
@@ -314,70 +313,6 @@ func (d *Daemon) journalLeader(what string, zone record.Name) {
 		What string      `json:"what"`
 		Zone record.Name `json:"zone,omitempty"`
 	}{d.leader.node, what, zone})
-}
-
-// led takes from a zone's worker that the zone was won or lost, or that another
-// node holds it.
-func (d *Daemon) led(l reconcile.Lead) {
-	zone := string(l.Zone)
-	switch {
-	case l.Is.Leads:
-		d.log.Info("leader", "zone", zone, "node", d.leader.node)
-		d.journalLeader("won", l.Zone)
-	case l.Was.Leads:
-		d.log.Error("no longer the leader", "zone", zone, "reason", l.Is.Why)
-		d.journalLeader("lost", l.Zone)
-	case l.Is.Holder != "":
-		d.log.Info("standby", "zone", zone, "holder", l.Is.Holder)
-	}
-}
-
-// standsBy reports whether a zone that has a lease of its own is another's.
-func (d *Daemon) standsBy(zone record.Name) bool {
-	lead, leased := d.writer.Leadership(zone)
-	return leased && !lead.Leads && lead.Holder != ""
-}
-
-// zoneLeader says who leads a zone that has a lease of its own; nil where it has
-// none.
-func (d *Daemon) zoneLeader(zone record.Name) *control.Leader {
-	lead, leased := d.writer.Leadership(zone)
-	now := d.now()
-	process := d.leader.status(now)
-	switch {
-	case !leased:
-		return nil
-	case process.State != "leader":
-		return &process // and has not looked at the stamp
-	case lead.Leads:
-		until := now.Wall.Add(lead.Until - now.Boot)
-		return &control.Leader{State: "leader", Holder: d.leader.node, Until: &until}
-	case lead.Holder != "":
-		return &control.Leader{State: "standby", Holder: lead.Holder, Detail: fmt.Sprint(lead.Why)}
-	}
-	return &control.Leader{State: "none", Detail: fmt.Sprint(lead.Why)}
-}
-
-// zonesLeader is what people are told of all zones together where each has a lease
-// of its own: this node leads when it leads them all, and stands by when another
-// leads one.
-func (d *Daemon) zonesLeader() control.Leader {
-	var all control.Leader
-	for _, zone := range zonesOf(d.options.Config) {
-		one := d.zoneLeader(zone)
-		switch {
-		case one.State != "leader":
-			one.Detail = fmt.Sprintf("zone %s: %s", zone, one.Detail)
-			if all.State != "standby" && (all.State != "none" || one.State == "standby") {
-				all = *one
-			}
-		case all.State == "":
-			all = *one
-		case all.State == "leader" && one.Until.Before(*all.Until):
-			all.Until = one.Until
-		}
-	}
-	return all
 }
 
 // release shuts the gate, lets go of the lease and of what it has open, and then of

@@ -309,3 +309,53 @@ func TestTwoNodesOfOneName(t *testing.T) {
 		}
 	})
 }
+
+// A person at the standby takes the zone over, also when nothing is to be written;
+// the one who led stands by from its next heartbeat on.
+func TestPersonTakesAZoneOver(t *testing.T) {
+	bubbled(t, func(t *testing.T) {
+		w, v := pair(t)
+		first := w.run()
+		time.Sleep(settled)
+		second := v.run()
+		time.Sleep(settled)
+		answer, err := second.Reconcile(t.Context(), control.PlanRequest{TakeOver: true})
+		if err != nil || answer.Zones[0].Exit != control.ExitDone {
+			t.Errorf("got %+v (%v)", answer, err)
+		}
+		if s := second.status().Leader; s.State != "leader" {
+			t.Errorf("the second says %+v", s)
+		}
+		time.Sleep(31 * time.Second)
+		if s := first.status().Leader; s.State != "standby" || s.Holder != "mon-2" {
+			t.Errorf("the first says %+v", s)
+		}
+		time.Sleep(10 * time.Minute)
+		if s := second.status().Leader; s.State != "leader" {
+			t.Errorf("ten minutes later the second says %+v", s)
+		}
+	})
+}
+
+// By default the stamp is renewed more rarely where each write makes the name servers
+// transfer the zone; what the config says holds everywhere.
+func TestTimesOfALockInTheZone(t *testing.T) {
+	promises := provider.Promises{Lag: time.Second, Call: 15 * time.Second}
+	for name, want := range map[string][3]time.Duration{
+		"cloudflare": {30 * time.Second, 2 * time.Minute, 10 * time.Second},
+		"route53":    {30 * time.Second, 2 * time.Minute, 10 * time.Second},
+		"rfc2136":    {time.Minute, 4 * time.Minute, 10 * time.Second},
+	} {
+		got := leaseOf(config.Leader{Lock: config.LockZone}, name, promises)
+		if [3]time.Duration{got.Heartbeat, got.Takeover, got.Poll} != want || got.Lag != promises.Lag || got.Check() != nil {
+			t.Errorf("%s: %+v (%v)", name, got, got.Check())
+		}
+		said := leaseOf(config.Leader{Lock: config.LockZone, Heartbeat: 5 * time.Second, Takeover: time.Minute, Poll: time.Second}, name, promises)
+		if said.Heartbeat != 5*time.Second || said.Takeover != time.Minute || said.Poll != time.Second {
+			t.Errorf("%s: the config's %+v", name, said)
+		}
+	}
+	if got := leaseOf(config.Leader{Lock: config.LockFile}, "cloudflare", promises); got.Takeover != 0 {
+		t.Errorf("with a lock file: %+v", got)
+	}
+}

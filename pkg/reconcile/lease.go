@@ -118,7 +118,7 @@ func (l *stampLease) void() {
 	l.latest = "" // and no list tells anything before the last write must be in it
 }
 
-// fail says that the provider does not compare.
+// fail says that the provider does not compare; nil, that it is not known not to.
 func (l *stampLease) fail(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

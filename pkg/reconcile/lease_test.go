@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"sync/atomic"
@@ -11,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"sidestep/pkg/engine"
+	"sidestep/pkg/provider"
 	"sidestep/pkg/provider/memory"
 )
 
@@ -339,6 +341,24 @@ func TestLaggingListAfterATakeOver(t *testing.T) {
 		told := second.told()
 		if last := told[len(told)-1]; !last.Is.Leads || slices.ContainsFunc(told, func(l Lead) bool { return l.Was.Leads && !l.Is.Leads }) {
 			t.Errorf("told of its leadership: %+v", told)
+		}
+	})
+}
+
+// A provider that turns out not to compare can be no lock: nothing is written, and
+// nobody leads.
+func TestBlindProviderIsNoLock(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPack(t, memory.Options{Class: memory.Exact, Blind: true}, 1)
+		defer p.end()
+		time.Sleep(time.Minute)
+		n := p.wolf[0]
+		n.write.Submit(p.want(values[1]))
+		time.Sleep(10 * time.Minute)
+		p.mustLive(t, values[0])
+		lead, _ := n.write.Leadership(zoneName)
+		if lead.Leads || !errors.Is(lead.Why, provider.ErrNotFenced) {
+			t.Errorf("got %+v", lead)
 		}
 	})
 }

@@ -151,7 +151,7 @@ func (r *round) advance(ctx context.Context) (more bool, err error) {
 	if r.calls > 0 && r.newer() {
 		return false, fmt.Errorf("reconcile zone %s: %w", r.zone.Name, ErrGaveWay)
 	}
-	if r.pending() {
+	if r.pending() || r.lease != nil && r.orders.TakeOver {
 		if err := r.hold(ctx); err != nil {
 			return false, err
 		}

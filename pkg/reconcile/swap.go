@@ -50,6 +50,9 @@ func (w *worker) heed() bool {
 	w.mu.Unlock()
 	if next != nil {
 		w.proved, w.unlisted = false, true
+		if w.lease != nil {
+			w.lease.fail(nil)
+		}
 		w.doubt.retime(w.options.Clock.Boot(), next.Adapter.Promises(), next.Safety)
 	}
 	if urgent {
