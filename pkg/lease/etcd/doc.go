@@ -37,14 +37,15 @@
 // # Goroutines
 //
 // Acquire and Release end what they began. Renewals are sent by Keep, which
-// blocks and is run by whoever acquired. Between Acquire and Close the
-// connection stays, with the goroutines of the gRPC library: they end with Close.
+// blocks and is run by whoever acquired. The connection is the Way's, which the
+// lease shares with others, with the goroutines of the gRPC library: they end with
+// its Close.
 //
 // # What it does not do
 //
 // It is no fence. A call of a leader that stood still between the gate and the
 // send can come late; where the provider cannot refuse it, the next leader waits
-// before it takes anything away: see lease.Safety.
+// before it takes anything away: see lease.Wait.
 //
 // etcd before 3.4 is refused. Members before 3.4.30 and 3.5.13 have a fault by
 // which one that stood still can end other nodes' leases early.

@@ -214,6 +214,22 @@ func TestAPlaceThatIsNotWantedAnyMoreIsGivenUp(t *testing.T) {
 	}
 }
 
+// A waiting node looks again from time to time, and its own time may be over in the
+// midst of that: it is told who leads all the same, as it knew before.
+func TestTheTimeIsOverInTheMidstOfALook(t *testing.T) {
+	t.Parallel()
+	c := etcdtest.Start(t, etcdtest.Options{})
+	a := newNode(t, c.Endpoints(), "mon-1")
+	b := newNode(t, c.Endpoints(), "mon-2", short) // which looks twice a second
+	a.mustAcquire()
+	b.mustWait(50 * time.Millisecond)
+	time.AfterFunc(200*time.Millisecond, c.Members[0].Pause)
+	if said := b.mustWait(900 * time.Millisecond); !strings.Contains(said, "it is held by mon-1 (process ") {
+		t.Errorf("told %q", said)
+	}
+	c.Members[0].Resume()
+}
+
 func TestDeletedByHand(t *testing.T) {
 	t.Parallel()
 	c := etcdtest.Start(t, etcdtest.Options{})

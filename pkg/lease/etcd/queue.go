@@ -42,15 +42,20 @@ func (l *Lease) Acquire(ctx context.Context) (lease.Held, error) {
 
 // queue waits for its turn.
 func (l *Lease) queue(ctx context.Context) (lease.Held, error) {
+	var first entry
 	for tried := false; ; tried = true {
 		patient := ctx
 		if !tried {
 			patient = context.WithoutCancel(ctx) // at least once, whatever ctx says
 		}
-		first, revision, err := l.look(patient)
-		if err != nil {
+		now, revision, err := l.look(patient)
+		switch {
+		case err != nil && tried && ctx.Err() != nil:
+			return nil, l.heldBy(first, ctx.Err()) // the time was over in the midst of it
+		case err != nil:
 			return nil, fmt.Errorf("acquire the lease: %w", err)
 		}
+		first = now
 		if l.place != nil && first.key == l.place.key {
 			held, err := l.take(patient)
 			if held != nil || err != nil {
@@ -101,7 +106,8 @@ func (l *Lease) look(ctx context.Context) (first entry, revision int64, err erro
 		}
 	}
 	if len(entries) == 0 {
-		return first, revision, nil // ours expired; the next look takes another
+		l.place = nil
+		return first, 0, fmt.Errorf("queue for the lease: the key was gone as soon as it was put; does somebody delete what is below %s/leader/?", l.opts.Prefix)
 	}
 	return entries[0], revision, nil
 }
