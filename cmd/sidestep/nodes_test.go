@@ -39,6 +39,7 @@ type branches struct {
 	cloud *cloud
 	front *front
 	nodes []*branch
+	etcd  *etcdtest.Cluster
 }
 
 const branchConfig = `node: {name: %[2]s}
@@ -62,7 +63,7 @@ records:
 func startBranches(t *testing.T) *branches {
 	t.Helper()
 	etcd := etcdtest.Start(t, etcdtest.Options{})
-	b := &branches{t: t, cloud: startCloudflare(t, walkAnswers...)}
+	b := &branches{t: t, etcd: etcd, cloud: startCloudflare(t, walkAnswers...)}
 	b.cloud.answers = walkAnswers
 	b.front = startFront(t, b.cloud)
 	keys := strings.ReplaceAll(strings.ReplaceAll(b.cloud.keys, b.cloud.url, b.front.URL), "\n", "\n    ")
@@ -213,6 +214,24 @@ func TestVantagesOfThreeNodes(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.wait("it to come back", func() bool { return b.cloud.live() == both && len(a.status().Overrides) == 0 })
+
+	// A person while etcd stands still.
+	b.etcd.Members[0].Pause()
+	said, err := second.daemon.Override(t.Context(), control.OverrideRequest{Kind: "freeze", Target: "all", For: "1h", Reason: "audit"}, "ann")
+	b.etcd.Members[0].Resume()
+	if err != nil || !strings.HasPrefix(said.Here, "it holds at this node only: ") {
+		t.Errorf("a freeze while etcd is away: %+v, %v", said, err)
+	}
+	for _, n := range b.nodes {
+		b.wait("node "+n.name+" to be frozen", func() bool { return n.status().Frozen != nil })
+	}
+	if _, err := third.daemon.ClearOverride(t.Context(), control.ClearRequest{Target: "all"}, "bob"); err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range b.nodes {
+		b.wait("node "+n.name+" to go on", func() bool { return n.status().Frozen == nil })
+	}
+	b.wait("somebody to lead again", func() bool { return a.status().Leader.State == "leader" })
 
 	// Two are silent.
 	second.end()

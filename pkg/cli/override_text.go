@@ -17,11 +17,17 @@ func (a *app) printOverruled(o control.Overruled) error {
 	}
 	if o.Idle != "" {
 		fmt.Fprintln(a.io.Out, o.Idle)
+		if o.Here != "" {
+			fmt.Fprintln(a.io.Out, o.Here)
+		}
 		return nil
 	}
 	now := time.Now()
 	a.printWord(o, now)
 	a.printForeseen(o, now)
+	if o.Here != "" {
+		fmt.Fprintln(a.io.Out, o.Here)
+	}
 	switch {
 	case o.DryRun:
 		fmt.Fprintln(a.io.Out, "nothing was kept (--dry-run)")

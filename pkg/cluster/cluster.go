@@ -82,13 +82,13 @@ type Options struct {
 	Config  string // digest of what we steer and how, to be compared with others'
 	Release string // version of sidestep
 
-	Heard     func(Report)              // what another vantage says
-	Left      func(vantage string)      // its node is gone
-	Overrides func([]override.Override) // all that persons said, at every change
-	Local     func() []override.Override
-	Whole     func() Report // all that this node says
-	Targets   func() int    // of how many targets it may come to say something
-	Trouble   func(error)   // what stands in the way; nil when nothing does any more
+	Heard     func(Report)                                // what another vantage says
+	Left      func(vantage string)                        // its node is gone
+	Overrides func(words []override.Override, ends []End) // all that persons said and took back, at every change
+	Local     func() []override.Override                  // what this node knows that persons said
+	Whole     func() Report                               // all that this node says
+	Targets   func() int                                  // of how many targets it may come to say something
+	Trouble   func(error)                                 // what stands in the way; nil when nothing does any more
 
 	Beat   time.Duration // 0 means Beat
 	Clock  clock.Clock   // nil means clock.System

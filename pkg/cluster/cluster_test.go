@@ -46,6 +46,7 @@ type node struct {
 	beats   map[string]int
 	left    []string
 	words   []override.Override
+	ends    []cluster.End
 	told    int // how often of words
 	trouble error
 }
@@ -85,11 +86,16 @@ func startAt(t *testing.T, client *clientv3.Client, is member, local ...override
 		Left: func(vantage string) {
 			n.lock(func() { n.left = append(n.left, vantage); delete(n.heard, vantage) })
 		},
-		Overrides: func(words []override.Override) { n.lock(func() { n.words = words; n.told++ }) },
-		Local:     func() []override.Override { return n.local },
-		Whole:     n.whole,
-		Targets:   func() int { return is.targets },
-		Trouble:   func(err error) { n.lock(func() { n.trouble = err }) },
+		Overrides: func(words []override.Override, ends []cluster.End) {
+			n.lock(func() { n.words, n.ends = words, ends; n.told++ })
+		},
+		Local: func() (words []override.Override) {
+			n.lock(func() { words = n.local })
+			return words
+		},
+		Whole:   n.whole,
+		Targets: func() int { return is.targets },
+		Trouble: func(err error) { n.lock(func() { n.trouble = err }) },
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
@@ -272,13 +278,50 @@ func TestWordsAreShared(t *testing.T) {
 	for _, n := range []*node{a, b} {
 		n.wait("the freeze", func() bool { return len(n.words) == 2 && n.words[0].Kind == override.Freeze })
 	}
-	if err := a.Clear(t.Context(), "www.example.com.", ""); err != nil {
+	a.lock(func() { a.local = nil })
+	if err := a.Clear(t.Context(), early, "bob"); err != nil {
 		t.Fatal(err)
 	}
-	b.wait("the drain to end", func() bool { return len(b.words) == 1 && b.words[0].Kind == override.Freeze })
+	b.wait("the drain to end", func() bool {
+		return len(b.words) == 1 && b.words[0].Kind == override.Freeze && len(b.ends) == 1 && b.ends[0].By == "bob"
+	})
 
 	c := start(t, etcd, member{name: "c", vantage: "asia"}, early)
-	c.wait("only what still holds", func() bool { return c.told > 0 && len(c.words) == 1 && c.words[0].Kind == override.Freeze })
+	c.wait("only what still holds", func() bool {
+		return c.told > 0 && len(c.words) == 1 && c.words[0].Kind == override.Freeze && len(c.ends) == 1 && !early.Said.After(c.ends[0].At)
+	})
+}
+
+// TestNoWordEndsBecauseItIsAbsent: a node without words joins an empty etcd first,
+// and somebody deletes keys by hand; a freeze of a node that knows it goes on, and
+// comes to be known.
+func TestNoWordEndsBecauseItIsAbsent(t *testing.T) {
+	etcd := etcdtest.Start(t, etcdtest.Options{})
+	first := start(t, etcd, member{name: "a", vantage: "eu"})
+	first.joined()
+	freeze := word(override.Freeze, "all", "audit")
+	second := start(t, etcd, member{name: "b", vantage: "us"}, freeze)
+	frozen := func(n *node) func() bool {
+		return func() bool { return len(n.words) == 1 && n.words[0].Kind == override.Freeze && len(n.ends) == 0 }
+	}
+	first.wait("the freeze", frozen(first))
+	second.wait("its own freeze", frozen(second))
+	client := etcd.Client(t)
+	defer func() { _ = client.Close() }()
+	if _, err := client.Delete(t.Context(), prefix+"/shared/overrides/", clientv3.WithPrefix()); err != nil {
+		t.Fatal(err)
+	}
+	first.wait("the freeze again", frozen(first))
+
+	// A newer sidestep freezes a zone.
+	if _, err := client.Put(t.Context(), prefix+"/shared/overrides/freeze/example.com.", `{"version":99}`); err != nil {
+		t.Fatal(err)
+	}
+	first.wait("what cannot be read to count as a freeze", func() bool {
+		return slices.ContainsFunc(first.words, func(o override.Override) bool {
+			return o.Kind == override.Freeze && o.Target == "example.com." && strings.Contains(o.Reason, "a newer sidestep")
+		})
+	})
 }
 
 // TestNamesakes: a second process of one name is told and says nothing; so is a

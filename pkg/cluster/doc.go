@@ -5,13 +5,17 @@
 //
 //	nodes/NAME            who it is, and a beat every few seconds; hangs on a lease
 //	verdicts/NAME/SHARD   its verdicts of targets that vantages judge; same lease
-//	overrides/KIND/TARGET what a person said at any node; stays until it is cleared
+//	overrides/KIND/TARGET what a person said last at any node, or that it was taken back
 //
 // A node that is silent is told by the beats that do not come, by the clock of who
 // listens: no time of another machine is believed. What stands in etcd when a node
 // begins to listen proves nothing of those who wrote it; only what comes afterwards
 // does. A node whose process stood still begins to listen anew, since what it finds
 // in its sockets then is old.
+//
+// A word of a person ends by its time or by another word, never because it is not
+// there: an etcd that is new, or was restored, learns it from the nodes. Of two words
+// about one thing the later one holds. A freeze that cannot be read is obeyed.
 //
 // One node speaks for a vantage: the first that came. A second one is told, as is a
 // node whose name another one has.

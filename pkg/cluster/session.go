@@ -30,8 +30,8 @@ type session struct {
 	dirty  []string                                // keys that are to be written, the oldest first
 	size   int                                     // how many shards there are
 
-	heard    map[string]*peer         // every node, by name
-	words    map[string]wordOrRubbish // what persons said, by the end of its key
+	heard    map[string]*peer  // every node, by name
+	words    map[string]shared // what persons said, by the end of its key
 	newWords bool
 }
 
@@ -57,9 +57,6 @@ func (s *session) join(ctx context.Context) error {
 		return err
 	}
 	if err := s.waitForNamesake(ctx, found); err != nil {
-		return err
-	}
-	if err := s.shareWords(ctx); err != nil {
 		return err
 	}
 	return s.beat(ctx)
@@ -141,6 +138,10 @@ func (s *session) beat(ctx context.Context) error {
 	return err
 }
 
+// bringEvery is after how many beats this node sees whether etcd has all its words:
+// one that could not be shared when it was said.
+const bringEvery = 5
+
 // share listens and speaks until something ends it.
 func (s *session) share(ctx context.Context) error {
 	revision, err := s.readAll(ctx)
@@ -179,6 +180,11 @@ func (s *session) share(ctx context.Context) error {
 		case <-beats.C:
 			if err := s.beat(ctx); err != nil {
 				return err
+			}
+			if s.count%bringEvery == 0 {
+				if err := s.bring(ctx); err != nil {
+					return err
+				}
 			}
 		case <-rest.C:
 			if len(s.dirty) == 0 {
@@ -228,7 +234,7 @@ func (s *session) readAll(ctx context.Context) (revision int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	s.words = map[string]wordOrRubbish{}
+	s.words = map[string]shared{}
 	for _, kv := range all.Kvs {
 		s.take(kv, false)
 	}
@@ -236,6 +242,9 @@ func (s *session) readAll(ctx context.Context) (revision int64, err error) {
 		p.fresh, p.news, p.whole = false, nil, true // what stood there proves nothing
 	}
 	s.newWords = false
+	if err := s.bring(ctx); err != nil {
+		return 0, err
+	}
 	s.opts.Overrides(s.said())
 	s.publishNodes()
 	return all.Header.Revision, nil

@@ -60,10 +60,25 @@ func (s said) observation() (Observation, error) {
 	}, nil
 }
 
-// word is the value of an override's key.
+// word is the value of an override's key: what a person said last about the target,
+// and whether it was taken back.
 type word struct {
 	Version  int               `json:"version"`
 	Override override.Override `json:"override"`
+	Cleared  *cleared          `json:"cleared,omitempty"`
+}
+
+type cleared struct {
+	At time.Time `json:"at"` // by the clock of the node where it was said
+	By string    `json:"by"`
+}
+
+// said is when the person spoke last.
+func (w word) said() time.Time {
+	if w.Cleared != nil {
+		return w.Cleared.At
+	}
+	return w.Override.Said
 }
 
 // wordKey is the last part of an override's key.

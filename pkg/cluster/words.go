@@ -4,8 +4,12 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"net/url"
 	"slices"
+	"strings"
+	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -13,83 +17,122 @@ import (
 	"sidestep/pkg/override"
 )
 
-// wordOrRubbish is the value of an override's key.
-type wordOrRubbish struct {
-	override.Override
-
-	rubbish bool
+// End is a word that a person took back.
+type End struct {
+	Kind   override.Kind
+	Target string
+	At     time.Time // words that were said later hold
+	By     string
 }
 
-// begun is the key that says that words are shared already: from then on what is
-// not in etcd was cleared.
-func (c *Cluster) begun() string { return c.opts.Prefix + "begun" }
+// shared is the word under a key, with the revision at which it was written; 0 of
+// a key that is not there.
+type shared struct {
+	word
+
+	revision int64
+	unread   bool // a newer sidestep wrote it, or nobody knows what it is
+}
 
 func (c *Cluster) wordsAt(kind override.Kind, target string) string {
 	return c.opts.Prefix + "overrides/" + wordKey(kind, target)
 }
 
-// shareWords brings the words that this node knows where no node has brought any
-// before.
-func (s *session) shareWords(ctx context.Context) error {
-	ops := []clientv3.Op{clientv3.OpPut(s.begun(), s.opts.Node)}
+// bring writes the words of this node that etcd does not have: said before there
+// was one, while it was away, or before it was restored from an old backup. Of two
+// about one thing the later holds. Nothing ends because it is absent.
+func (s *session) bring(ctx context.Context) error {
+	now := s.opts.Clock.Wall()
 	for _, o := range s.opts.Local() {
-		value, err := json.Marshal(word{wireVersion, o})
+		there := s.words[wordKey(o.Kind, o.Target)]
+		if o.Over(now) || there.unread || there.revision > 0 && !o.Said.After(there.said()) {
+			continue
+		}
+		value, err := json.Marshal(word{Version: wireVersion, Override: o})
 		if err != nil {
 			return err
 		}
-		ops = append(ops, clientv3.OpPut(s.wordsAt(o.Kind, o.Target), string(value)))
-	}
-	const most = 100 // etcd takes 128 in one request
-	for chunk := range slices.Chunk(ops[1:], most) {
-		if err := s.firstWords(ctx, chunk); err != nil {
+		key := s.wordsAt(o.Kind, o.Target)
+		err = s.within(ctx, "share what persons said", func(ctx context.Context) error {
+			_, err := s.client.Txn(ctx).If(clientv3.Compare(clientv3.ModRevision(key), "=", there.revision)).
+				Then(clientv3.OpPut(key, string(value))).Commit() // whoever was faster is heard by the watch
+			return err
+		})
+		if err != nil {
 			return err
 		}
 	}
-	return s.firstWords(ctx, ops[:1])
+	return nil
 }
 
-func (s *session) firstWords(ctx context.Context, ops []clientv3.Op) error {
-	return s.within(ctx, "share what persons said", func(ctx context.Context) error {
-		_, err := s.client.Txn(ctx).If(clientv3.Compare(clientv3.CreateRevision(s.begun()), "=", 0)).Then(ops...).Commit()
-		return err
-	})
-}
-
-// takeWord takes what a person said at some node, or took back.
+// takeWord takes what a person said at some node.
 func (s *session) takeWord(name string, kv *mvccpb.KeyValue, gone bool) {
-	defer func() { s.newWords = true }()
+	s.newWords = true
 	if gone {
-		delete(s.words, name)
+		delete(s.words, name) // by hand: no word ends by that
 		return
 	}
 	w, err := read(kv.Value, func(w word) int { return w.Version })
 	if err == nil {
 		err = w.Override.Validate()
 	}
-	if err != nil {
-		s.opts.Logger.Warn("what a person said at another node cannot be read; it counts for nothing here", "key", string(kv.Key), "error", err)
+	if err == nil && wordKey(w.Override.Kind, w.Override.Target) != name {
+		err = errors.New("it is about something else than its key")
 	}
-	s.words[name] = wordOrRubbish{w.Override, err != nil}
+	s.words[name] = shared{word: w, revision: kv.ModRevision, unread: err != nil}
+	if err == nil {
+		return
+	}
+	s.opts.Logger.Warn("what a person said at another node cannot be read; a freeze is obeyed, anything else counts for nothing here", "key", string(kv.Key), "error", err)
+	if freeze, is := unreadFreeze(name, err); is {
+		s.words[name] = shared{word: word{Override: freeze}, revision: kv.ModRevision, unread: true}
+	}
 }
 
-// said lists the words, by target and kind.
-func (s *session) said() []override.Override {
-	var list []override.Override
-	for _, w := range s.words {
-		if !w.rubbish {
-			list = append(list, w.Override)
+// unreadFreeze is what a freeze comes to whose words nobody understands: in doubt
+// the zone stays as it is.
+func unreadFreeze(name string, err error) (override.Override, bool) {
+	kind, escaped, _ := strings.Cut(name, "/")
+	target, bad := url.PathUnescape(escaped)
+	if override.Kind(kind) != override.Freeze || bad != nil {
+		return override.Override{}, false
+	}
+	reason := "its words in etcd cannot be read"
+	if errors.Is(err, errVersion) {
+		reason += ": a newer sidestep wrote them"
+	}
+	long := time.Unix(0, 0).UTC()
+	return override.Override{Kind: override.Freeze, Target: target, By: "somebody at another node", Reason: reason, Said: long, From: long}, true
+}
+
+// said lists the words that hold and those that were taken back, by target and kind.
+func (s *session) said() (words []override.Override, ends []End) {
+	for _, name := range sortedNames(s.words) {
+		switch w := s.words[name]; {
+		case w.unread && w.Override.Kind != override.Freeze:
+		case w.Cleared != nil:
+			ends = append(ends, End{Kind: w.Override.Kind, Target: w.Override.Target, At: w.Cleared.At, By: w.Cleared.By})
+		default:
+			words = append(words, w.Override)
 		}
 	}
-	slices.SortFunc(list, func(a, b override.Override) int {
-		return cmp.Or(cmp.Compare(a.Target, b.Target), cmp.Compare(a.Kind, b.Kind))
-	})
-	return list
+	slices.SortStableFunc(words, func(a, b override.Override) int { return cmp.Compare(a.Target, b.Target) })
+	return words, ends
 }
 
-// Put shares what a person said. Every node hears it, this one too: Overrides is
-// called with it. On an error nobody may have heard.
+// Put shares what a person said. Every node hears it, this one too. On an error
+// nobody may have heard.
 func (c *Cluster) Put(ctx context.Context, o override.Override) error {
-	value, err := json.Marshal(word{wireVersion, o})
+	return c.putWord(ctx, word{Version: wireVersion, Override: o})
+}
+
+// Clear takes a word back, at every node.
+func (c *Cluster) Clear(ctx context.Context, o override.Override, by string) error {
+	return c.putWord(ctx, word{Version: wireVersion, Override: o, Cleared: &cleared{At: c.opts.Clock.Wall(), By: by}})
+}
+
+func (c *Cluster) putWord(ctx context.Context, w word) error {
+	value, err := json.Marshal(w)
 	if err != nil {
 		return fmt.Errorf("share what a person said: %w", err)
 	}
@@ -98,28 +141,7 @@ func (c *Cluster) Put(ctx context.Context, o override.Override) error {
 		return c.opts.Etcd.Explain("share what a person said", err)
 	}
 	return c.within(ctx, "share what a person said", func(ctx context.Context) error {
-		_, err := client.Put(ctx, c.wordsAt(o.Kind, o.Target), string(value))
-		return err
-	})
-}
-
-// Clear takes words about a target back, at every node: those of one kind, or of
-// all when it is empty.
-func (c *Cluster) Clear(ctx context.Context, target string, kind override.Kind) error {
-	client, err := c.opts.Etcd.Client()
-	if err != nil {
-		return c.opts.Etcd.Explain("share what a person took back", err)
-	}
-	kinds := []override.Kind{kind}
-	if kind == "" {
-		kinds = override.Kinds
-	}
-	var ops []clientv3.Op
-	for _, k := range kinds {
-		ops = append(ops, clientv3.OpDelete(c.wordsAt(k, target)))
-	}
-	return c.within(ctx, "share what a person took back", func(ctx context.Context) error {
-		_, err := client.Txn(ctx).Then(ops...).Commit()
+		_, err := client.Put(ctx, c.wordsAt(w.Override.Kind, w.Override.Target), string(value))
 		return err
 	})
 }

@@ -31,8 +31,9 @@ type Overruled struct {
 	DryRun   bool       `json:"dry_run"`
 	Daemon   bool       `json:"daemon"` // false: no daemon runs, and nothing is written before one does or reconcile is called
 	Records  []Foreseen `json:"records"`
-	Idle     string     `json:"idle"` // why nothing changes by it, in words
-	Exit     int        `json:"exit"` // what the command exits with
+	Here     string     `json:"here,omitempty"` // why it holds at this node only, and what to do
+	Idle     string     `json:"idle"`           // why nothing changes by it, in words
+	Exit     int        `json:"exit"`           // what the command exits with
 }
 
 // Foreseen is what becomes of one record set by an operator's word, as things

@@ -100,34 +100,30 @@ func wordsOf(view engine.View) []override.Override {
 	return words
 }
 
-// elsewhere is who takes a word back that a person took back at another node,
-// which journals the name.
-const elsewhere = "somebody at another node"
-
-// takeWords brings this node's words of persons to what all nodes share. What ends
-// by the time does so at every node by itself.
-func (d *Daemon) takeWords(shared []override.Override) {
-	defer func() {
-		if !isClosed(d.told) {
-			close(d.told)
-		}
-	}()
+// takeWords brings this node's words of persons to what all nodes share. A word ends
+// by its time, which every node knows, or because a person took it back; never
+// because others do not know it.
+func (d *Daemon) takeWords(words []override.Override, ends []cluster.End) {
 	d.ask(func(e *engine.Engine) {
 		mine, now := wordsOf(e.View(d.now())), d.clock.Wall()
-		shared := slices.DeleteFunc(slices.Clone(shared), func(o override.Override) bool { return o.Over(now) })
-		for _, o := range mine {
-			if !slices.ContainsFunc(shared, o.Same) {
-				d.step(engine.Clear{Target: o.Target, Kind: o.Kind, By: elsewhere})
+		for _, end := range ends {
+			i := slices.IndexFunc(mine, func(o override.Override) bool { return o.Kind == end.Kind && o.Target == end.Target })
+			if i >= 0 && !mine[i].Said.After(end.At) {
+				d.step(engine.Clear{Target: end.Target, Kind: end.Kind, By: end.By})
 			}
 		}
-		for _, o := range shared {
-			if slices.ContainsFunc(mine, func(m override.Override) bool { return sameWord(m, o) }) {
+		for _, o := range words {
+			i := slices.IndexFunc(mine, o.Same)
+			if o.Over(now) || i >= 0 && (sameWord(mine[i], o) || mine[i].Said.After(o.Said)) {
 				continue
 			}
 			effects := d.step(engine.Override{Override: o})
 			d.errors.note(fmt.Sprintf("take up the %s of %s from another node", o.Kind, o.Shown()), effects.Err)
 		}
 	})
+	if !isClosed(d.told) {
+		close(d.told)
+	}
 }
 
 // sameWord reports whether two nodes have the same word of a person: times are the
@@ -137,29 +133,40 @@ func sameWord(a, b override.Override) bool {
 		a.Said.Equal(b.Said) && a.From.Equal(b.From) && a.Until.Equal(b.Until)
 }
 
-// shareWord lets every node know of a person's word, before this one acts on it.
+// shareWord lets every node know of a person's word, before this one acts on it. The
+// error is why they could not be told: they are once etcd answers.
 func (d *Daemon) shareWord(ctx context.Context, o override.Override) error {
 	if err := d.nodes.Put(ctx, o); err != nil {
-		return notShared(fmt.Sprintf("%s %q", o.Kind, o.Shown()), err)
+		return fmt.Errorf("the other nodes are told when etcd answers: %w", err)
 	}
 	return nil
 }
 
-// shareEnd lets every node know that words were taken back.
-func (d *Daemon) shareEnd(ctx context.Context, words []override.Override) error {
+// shareEnds lets every node know that words were taken back. What the others are not
+// told of would come back from them.
+func (d *Daemon) shareEnds(ctx context.Context, words []override.Override, by string) error {
 	for _, o := range words {
-		if err := d.nodes.Clear(ctx, o.Target, o.Kind); err != nil {
-			return notShared(fmt.Sprintf("clear %q", o.Shown()), err)
+		if err := d.nodes.Clear(ctx, o, by); err != nil {
+			return &control.Error{
+				Message: fmt.Sprintf("clear %q: refused, because the other nodes cannot be told and would bring it back: %v", o.Shown(), err),
+				Hint:    "say it again when etcd answers: sidestep status", Exit: control.ExitFailure,
+			}
 		}
 	}
 	return nil
 }
 
-func notShared(what string, err error) error {
-	return &control.Error{
-		Message: fmt.Sprintf("%s: refused, because the other nodes cannot be told: %v", what, err),
-		Hint:    "say it again when etcd answers: sidestep status", Exit: control.ExitFailure,
+// onlyHere says that a person's word holds at this node alone, and what to do;
+// empty where it does not, or where that is enough. It belongs to the loop.
+func (d *Daemon) onlyHere(unshared error) string {
+	leader := d.leaderStatus()
+	switch {
+	case unshared != nil:
+		return "it holds at this node only: " + unshared.Error()
+	case d.nodes == nil && leader.State == "standby" && d.leader.keeps():
+		return fmt.Sprintf("it holds at this node only, and %s leads: say it there too", leader.Holder)
 	}
+	return ""
 }
 
 // digest tells configs apart by what they steer, and how. What may differ from node

@@ -25,19 +25,22 @@ func (d *Daemon) Override(ctx context.Context, request control.OverrideRequest, 
 		return control.Overruled{}, wrongWord(request.Kind, request.Target, err, "")
 	}
 	var answer control.Overruled
+	var unshared error
 	if d.nodes != nil && !request.DryRun { // which are told first, of what this one would take
 		foreseen := engine.Foreseen{}
 		err := errStopped
 		d.ask(func(e *engine.Engine) { foreseen, err = d.foreseeOverride(e, request, word) })
-		if err == nil {
-			word, err = foreseen.Override, d.shareWord(ctx, foreseen.Override)
-		}
 		if err != nil {
 			return answer, err
 		}
+		word = foreseen.Override
+		unshared = d.shareWord(ctx, word)
 	}
 	err = errStopped
-	d.ask(func(e *engine.Engine) { answer, err = d.override(e, request, word) })
+	d.ask(func(e *engine.Engine) {
+		answer, err = d.override(e, request, word, d.nodes != nil && unshared == nil)
+		answer.Here = d.onlyHere(unshared)
+	})
 	return answer, err
 }
 
@@ -49,14 +52,17 @@ func (d *Daemon) ClearOverride(ctx context.Context, request control.ClearRequest
 		err := errStopped
 		d.ask(func(e *engine.Engine) { foreseen, _, err = d.foreseeClear(e, request, by) })
 		if err == nil {
-			err = d.shareEnd(ctx, foreseen.Replaced)
+			err = d.shareEnds(ctx, foreseen.Replaced, by)
 		}
 		if err != nil {
 			return answer, err
 		}
 	}
 	err := errStopped
-	d.ask(func(e *engine.Engine) { answer, err = d.clearOverride(e, request, by) })
+	d.ask(func(e *engine.Engine) {
+		answer, err = d.clearOverride(e, request, by)
+		answer.Here = d.onlyHere(nil)
+	})
 	return answer, err
 }
 
@@ -71,7 +77,7 @@ func (d *Daemon) Overrides(context.Context) (control.Overrides, error) {
 
 // override belongs to the loop. What comes of it is foreseen by the engine that
 // knows the zone: without a daemon that is another one, made of what was saved.
-func (d *Daemon) override(e *engine.Engine, request control.OverrideRequest, word override.Override) (control.Overruled, error) {
+func (d *Daemon) override(e *engine.Engine, request control.OverrideRequest, word override.Override, shared bool) (control.Overruled, error) {
 	foreseen, err := d.foreseeOverride(e, request, word)
 	if err != nil {
 		return control.Overruled{}, err
@@ -80,10 +86,10 @@ func (d *Daemon) override(e *engine.Engine, request control.OverrideRequest, wor
 	answer := d.overruled(foreseen, request.DryRun)
 	o := describeOverride(engine.OverrideView{Override: foreseen.Override, Begun: foreseen.Override.Begun(d.clock.Wall())})
 	answer.Override = &o
-	if request.DryRun || d.nodes != nil && slices.ContainsFunc(wordsOf(e.View(d.now())), func(o override.Override) bool { return sameWord(o, word) }) {
+	if request.DryRun || shared && slices.ContainsFunc(wordsOf(e.View(d.now())), func(o override.Override) bool { return sameWord(o, word) }) {
 		return answer, nil // or it was heard from etcd meanwhile
 	}
-	effects, err := d.say(fmt.Sprintf("%s %q", request.Kind, request.Target), engine.Override{Override: word})
+	effects, err := d.say(fmt.Sprintf("%s %q", request.Kind, request.Target), engine.Override{Override: word}, shared)
 	if effects.Err != nil {
 		err = wrongWord(request.Kind, request.Target, effects.Err, "")
 	}
@@ -124,7 +130,7 @@ func (d *Daemon) clearOverride(e *engine.Engine, request control.ClearRequest, b
 	if request.DryRun {
 		return answer, nil
 	}
-	effects, err := d.say(fmt.Sprintf("clear %q", request.Target), clearing)
+	effects, err := d.say(fmt.Sprintf("clear %q", request.Target), clearing, d.nodes != nil)
 	if effects.Err != nil {
 		err = wrongWord("clear", request.Target, effects.Err, d.nearTarget(clearing.Kind, effects.Err))
 	}
@@ -132,9 +138,10 @@ func (d *Daemon) clearOverride(e *engine.Engine, request control.ClearRequest, b
 	return answer, err
 }
 
-// say lets the engine take a person's word, if that can be kept.
-func (d *Daemon) say(what string, event engine.Event) (engine.Effects, error) {
-	if d.nodes != nil { // where it is kept
+// say lets the engine take a person's word, if that can be kept: by other nodes as
+// well, or by this one.
+func (d *Daemon) say(what string, event engine.Event, shared bool) (engine.Effects, error) {
+	if shared {
 		return d.step(event), nil
 	}
 	if !d.leader.keeps() {
