@@ -52,8 +52,19 @@ func (t Times) Belief() time.Duration {
 	return time.Duration(float64(t.Takeover) * (1 - drift) / (1 + drift))
 }
 
-// Check says what is wrong with the times; its error names the key.
+// Check says what is wrong with the times; its error names the key. Before a list
+// must show the last heartbeat, the next has no ground: it might replace the stamp of
+// a node that took over since.
 func (t Times) Check() error {
+	if t.Heartbeat <= t.Lag {
+		good, also := t, ""
+		good.Heartbeat = t.Lag.Truncate(time.Second) + time.Second
+		if least := good.Least(); t.Takeover < least {
+			also = fmt.Sprintf(", and leader.takeover: %s or more", seconds(least))
+		}
+		return fmt.Errorf("leader.heartbeat: %s is too short: lists lag by %s, and until they show the last heartbeat the next has no ground; use %s or more%s",
+			seconds(t.Heartbeat), seconds(t.Lag), seconds(good.Heartbeat), also)
+	}
 	if least := t.Least(); t.Takeover < least {
 		return fmt.Errorf("leader.takeover: %s is too short: a leader that loses %d heartbeats of %s in a row, with %s for a call and lists that lag by %s, would be taken over while it lives; use %s or more, or a shorter leader.heartbeat",
 			seconds(t.Takeover), Losses, seconds(t.Heartbeat), seconds(t.Deadline()), seconds(t.Lag), seconds(least))

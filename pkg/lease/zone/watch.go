@@ -1,6 +1,7 @@
 package zone
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -50,6 +51,7 @@ func (v View) Claimable() bool { return v.Whose == Mine || v.Whose == Free || v.
 type Watch struct {
 	times Times
 	mine  map[string]time.Duration // nonces of this process, with when they were sent
+	last  string                   // the one that was accepted last, or was seen alone: it is in the zone unless another's is
 	text  string                   // the stamps of the last look, as one text
 	view  View
 }
@@ -68,15 +70,25 @@ const maxMine = 4096
 // may show it however the call ends.
 func (w *Watch) Tried(nonce string, sent time.Duration) {
 	if len(w.mine) >= maxMine {
-		clear(w.mine)
+		w.forget()
 	}
 	w.mine[nonce] = sent
+}
+
+// forget makes room. The stamp that is in the zone stays known, and so do the tries
+// since, as long as they leave room.
+func (w *Watch) forget() {
+	known := w.mine[w.last]
+	maps.DeleteFunc(w.mine, func(_ string, sent time.Duration) bool { return sent < known })
+	if len(w.mine) >= maxMine {
+		maps.DeleteFunc(w.mine, func(nonce string, _ time.Duration) bool { return nonce != w.last })
+	}
 }
 
 // Accepted says that the provider took the stamp with that nonce: the zone is
 // this process's.
 func (w *Watch) Accepted(nonce string) View {
-	w.text = nonce // which is no text of a stamp: the next look is a new one
+	w.last, w.text = nonce, nonce // which is no text of a stamp: the next look is a new one
 	w.view = View{Whose: Mine, Since: w.mine[nonce], Until: w.mine[nonce] + w.times.Belief()}
 	return w.view
 }
@@ -134,6 +146,7 @@ func (w *Watch) judge(v *View, began time.Duration, stamps []Stamp) {
 	}
 	switch {
 	case own && len(stamps) == 1:
+		w.last = stamps[0].Nonce
 		v.Whose, v.Since, v.Until = Mine, until-w.times.Belief(), until
 	case alive == 0, own && began < until:
 		v.Whose = Free

@@ -1,6 +1,7 @@
 package zone_test
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -166,5 +167,43 @@ func TestUnknownVersionIsNamedAndNeverTaken(t *testing.T) {
 		if v := eye(w)(at, strange, stamp("mon-2", "a")); v.Whose != zone.Foreign || v.Text != strange.Text || v.Claimable() {
 			t.Errorf("got %+v", v)
 		}
+	}
+}
+
+// However many stamps a process sends, it knows the one that is in the zone.
+func TestTheStampInForceIsNeverForgotten(t *testing.T) {
+	w := zone.NewWatch(usual)
+	at := time.Duration(0)
+	beat := func(name string) {
+		at += 30 * time.Second
+		w.Tried(name, at)
+	}
+	for i := range 20000 {
+		nonce := "n" + strconv.Itoa(i)
+		beat(nonce)
+		w.Accepted(nonce)
+		beat("lost" + strconv.Itoa(i)) // on its way
+		if v := w.Look(at, at, []zone.Stamp{stamp("mon-1", nonce)}); v.Whose != zone.Mine {
+			t.Fatalf("after %d stamps its own is %+v", i, v)
+		}
+	}
+	for i := range 20000 { // none of these comes to the zone
+		beat("late" + strconv.Itoa(i))
+	}
+	if v := w.Look(at, at, []zone.Stamp{stamp("mon-1", "n19999")}); v.Whose != zone.Mine {
+		t.Errorf("after tries in vain: %+v", v)
+	}
+}
+
+func TestHeartbeatsInsideTheLag(t *testing.T) {
+	times := usual
+	times.Heartbeat, times.Lag = 60*time.Second, 60*time.Second
+	err := times.Check()
+	if err == nil || !strings.HasPrefix(err.Error(), "leader.heartbeat: 60s is too short: lists lag by 60s") || !strings.Contains(err.Error(), "use 61s or more, and leader.takeover: 258s or more") {
+		t.Fatalf("got %v", err)
+	}
+	times.Heartbeat, times.Takeover = 61*time.Second, 258*time.Second
+	if err := times.Check(); err != nil {
+		t.Error(err)
 	}
 }
