@@ -99,6 +99,9 @@ func TestCase79LeaderOfAZoneIsCutOff(t *testing.T) {
 		if plan, err := second.Plan(t.Context(), control.PlanRequest{}); err != nil || len(plan.Zones[0].Changes) != 2 {
 			t.Errorf("plan at the standby: %+v (%v)", plan, err)
 		}
+		if notices := strings.Join(first.status().Notices, "; "); !strings.Contains(notices, "the stamp, which says who leads, cannot be looked at") {
+			t.Errorf("the first, which still leads, says %q", notices)
+		}
 		answer, err := second.Reconcile(t.Context(), control.PlanRequest{})
 		if err != nil || answer.Zones[0].Exit != control.ExitNotLeader || !strings.Contains(answer.Zones[0].Error, "it is held by mon-1 (its stamp is ") {
 			t.Errorf("reconcile at the standby: %+v (%v)", answer, err)

@@ -156,6 +156,7 @@ func (d *Daemon) notices(view engine.View) []string {
 		notices = append(notices, fmt.Sprintf("the reload at %s was refused, and the config of %s is in force: %v",
 			d.refusedAt.Format(time.RFC3339), d.loaded.Format(time.RFC3339), d.refused))
 	}
+	notices = append(notices, d.unseenNotices()...)
 	notices = append(notices, d.nodeNotices()...)
 	return append(notices, d.lateness(d.schedule.Stats())...)
 }

@@ -71,3 +71,15 @@ func (d *Daemon) zonesLeader() control.Leader {
 	}
 	return all
 }
+
+// unseenNotices tell of stamps that cannot be looked at, before anybody loses the
+// zone by it.
+func (d *Daemon) unseenNotices() []string {
+	var notices []string
+	for _, zone := range zonesOf(d.options.Config) {
+		if lead, _ := d.writer.Leadership(zone); lead.Unseen != nil {
+			notices = append(notices, fmt.Sprintf("zone %s: the stamp, which says who leads, cannot be looked at: %v", zone, lead.Unseen))
+		}
+	}
+	return notices
+}

@@ -175,11 +175,11 @@ func (w *worker) stamp() provider.Stamp {
 // maxPast bounds how many nonces of its own a process remembers.
 const maxPast = 4096
 
-// remember keeps a nonce for as long as this process lives, to know its own
-// stamp again when a restored backup brings an old one back.
+// remember keeps a nonce, to know its own stamp again when a restored backup brings
+// an old one back. What may be in force now is never forgotten.
 func (w *worker) remember(nonce string) {
 	if len(w.past) >= maxPast {
-		clear(w.past)
+		maps.DeleteFunc(w.past, func(old string, _ bool) bool { _, inForce := w.mine[old]; return !inForce })
 	}
 	w.past[nonce] = true
 }

@@ -23,6 +23,7 @@ type stampLease struct {
 	mu     sync.Mutex
 	watch  *zone.Watch
 	broken error         // the provider was found not to compare: nothing can be a lease there
+	unseen error         // the last look at the stamp failed
 	latest string        // nonce of the last stamp that was accepted
 	shown  time.Duration // boot time from which every list shows it
 }
@@ -125,6 +126,15 @@ func (l *stampLease) fail(err error) {
 	l.broken = err
 }
 
+// unsaid takes how a look at the stamp ended, and reports whether that is news.
+func (l *stampLease) unsaid(err error) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	news := (err == nil) != (l.unseen == nil)
+	l.unseen = err
+	return news
+}
+
 // gate is the error of a zone that is not this process's, as far as it knows.
 func (l *stampLease) gate(now time.Duration, wall time.Time) error {
 	l.mu.Lock()
@@ -135,6 +145,15 @@ func (l *stampLease) gate(now time.Duration, wall time.Time) error {
 	if l.watch.Leads(now) {
 		return nil
 	}
+	err := l.judge(now, wall)
+	if l.unseen != nil {
+		return fmt.Errorf("%w; the last look at the stamp failed: %s", err, l.unseen.Error())
+	}
+	return err
+}
+
+// judge says in an error whose the zone is.
+func (l *stampLease) judge(now time.Duration, wall time.Time) error {
 	switch v := l.watch.View(); v.Whose {
 	case zone.Others, zone.Stale:
 		return &lease.HeldError{Holder: l.holder(v, wall), Hint: l.hint(v, now)}
@@ -170,6 +189,7 @@ type Leadership struct {
 	Holder string        // the other node; empty when there is none
 	Until  time.Duration // boot time until which Leads may be believed; else from which another's stamp may be taken over; 0 for neither
 	Why    error         // it does not lead
+	Unseen error         // the last look at the stamp failed
 }
 
 // Leadership tells how this node stands to a zone; false where its stamp is not the
@@ -186,6 +206,9 @@ func (w *worker) leadership() Leadership {
 	v := w.lease.view()
 	out := Leadership{Holder: v.Holder, Until: v.Until, Why: w.lease.gate(now, wall)}
 	out.Leads = out.Why == nil
+	w.lease.mu.Lock()
+	defer w.lease.mu.Unlock()
+	out.Unseen = w.lease.unseen
 	return out
 }
 
@@ -232,46 +255,62 @@ func (w *worker) tend(ctx context.Context) (won bool) {
 	if w.barred = w.mayWrite(w.lease.times().Deadline())() != nil; w.barred {
 		return false
 	}
-	end := time.Now().Add(w.lease.times().Deadline())
-	limited, cancel := context.WithDeadline(ctx, end)
-	defer cancel()
-	seen, err := w.readStamps(limited)
-	if err == nil && w.lease.claimable() {
-		finish, cancel := context.WithDeadline(context.WithoutCancel(ctx), end)
+	began := time.Now()
+	seen, listed, err := w.readStamps(ctx)
+	w.tellLook(ctx, err)
+	// Stamps that may be those from before the last write are no ground for another:
+	// one that came since may be there already.
+	if err == nil && w.lease.claimable() && w.lease.behind(seen.Stamps) <= w.options.Clock.Boot() {
+		if listed {
+			began = time.Now()
+		}
+		finish, cancel := context.WithDeadline(context.WithoutCancel(ctx), began.Add(w.lease.times().Deadline()))
 		defer cancel()
-		err = w.claimLease(finish, fencer, seen)
-	}
-	if err != nil && !gateClosed(err) && ctx.Err() == nil {
-		w.log.Debug("the stamp could not be looked at or renewed; trying again", "error", err)
+		if err := w.claimLease(finish, fencer, seen); err != nil && !gateClosed(err) && ctx.Err() == nil {
+			w.log.Debug("the stamp could not be renewed; trying again", "error", err)
+		}
 	}
 	return !led && w.lease.leads(w.options.Clock.Boot())
 }
 
-// readStamps looks at the stamps, in the cheapest way that the adapter has. The
-// first look is a list, which tells whether the zone is the one that is meant.
-func (w *worker) readStamps(ctx context.Context) (*provider.Snapshot, error) {
+// tellLook tells once of a stamp that cannot be looked at, and once that it can
+// again.
+func (w *worker) tellLook(ctx context.Context, err error) {
+	switch {
+	case ctx.Err() != nil || !w.lease.unsaid(err):
+	case err != nil:
+		w.log.Warn("the stamp, which says who leads, cannot be looked at; trying again", "error", err)
+	default:
+		w.log.Info("the stamp can be looked at again")
+	}
+}
+
+// readStamps looks at the stamps within the deadline of a heartbeat, in the cheapest
+// way that the adapter has. The first look is a list, within the deadline of one: it
+// tells whether the zone is the one that is meant.
+func (w *worker) readStamps(ctx context.Context) (seen *provider.Snapshot, listed bool, err error) {
 	reader, ok := w.zone.Adapter.(provider.StampReader)
 	if !ok || w.unlisted {
-		seen, err := w.list(ctx)
-		w.unlisted = err != nil
-		return seen, err
+		seen, err = w.relist(ctx)
+		return seen, true, err
 	}
+	limited, cancel := context.WithTimeout(ctx, w.lease.times().Deadline())
+	defer cancel()
 	began := w.options.Clock.Boot()
-	var seen *provider.Snapshot
-	err := w.safely(provider.Retryable, "read the stamps of", func() (err error) {
-		seen, err = reader.Stamps(ctx)
+	err = w.safely(provider.Retryable, "read the stamps of", func() (err error) {
+		seen, err = reader.Stamps(limited)
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	w.lease.look(began, w.options.Clock.Boot(), seen.Stamps)
-	return seen, nil
+	return seen, false, nil
 }
 
 // readLatest is readStamps, once these show the last write of this process.
 func (w *worker) readLatest(ctx context.Context) (*provider.Snapshot, error) {
-	seen, err := w.readStamps(ctx)
+	seen, _, err := w.readStamps(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -282,13 +321,17 @@ func (w *worker) readLatest(ctx context.Context) (*provider.Snapshot, error) {
 	if err := provider.Sleep(ctx, wait); err != nil {
 		return nil, err
 	}
-	return w.readStamps(ctx)
+	seen, _, err = w.readStamps(ctx)
+	return seen, err
 }
 
 // claimLease replaces the stamps that were seen by one of this process.
 func (w *worker) claimLease(ctx context.Context, fencer provider.Fencer, seen *provider.Snapshot) error {
 	next := w.stamp()
 	err := w.sendClaim(ctx, fencer, seen, next)
+	if err == nil {
+		w.wroteStamp(next)
+	}
 	w.lease.outcome(next.Nonce, w.options.Clock.Boot(), err)
 	return err
 }

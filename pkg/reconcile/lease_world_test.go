@@ -25,6 +25,7 @@ type pack struct {
 	t     testing.TB
 	times zone.Times
 	wolf  []*wolf
+	wrap  func(*wolf, fencedLine) provider.Adapter // makes the adapters of those who begin; nil leaves them as they are
 }
 
 // wolf is one node of a pack: a process that can be killed, stopped and cut off.
@@ -60,13 +61,18 @@ func (n *wolf) hear(l Lead) {
 func newPack(t testing.TB, options memory.Options, nodes int) *pack {
 	options.Lag, options.Call, options.Late = leaseTimes.Lag, leaseTimes.Call, time.Minute
 	p := &pack{world: newWorld(t, options, values[0]), t: t, times: leaseTimes}
+	p.add(nodes)
+	return p
+}
+
+// add starts so many nodes.
+func (p *pack) add(nodes int) {
 	for i := range nodes {
 		n := &wolf{pack: p, name: fmt.Sprintf("mon-%d", i+1), clock: clock.Bubble()}
 		p.wolf = append(p.wolf, n)
 		n.begin()
 	}
 	synctest.Wait()
-	return p
 }
 
 // begin starts a process of the node, which knows nothing.
@@ -74,8 +80,12 @@ func (n *wolf) begin() {
 	n.life++
 	p := n.pack
 	n.line = &line{Adapter: p.zone.Adapter(fmt.Sprintf("%s/%d", n.name, n.life)), zone: p.zone}
+	var adapter provider.Adapter = fencedLine{n.line, n.line.Adapter.(provider.Fencer)}
+	if p.wrap != nil {
+		adapter = p.wrap(n, adapter.(fencedLine))
+	}
 	n.write = New(Options{
-		Zones: []Zone{{Name: zoneName, Adapter: fencedLine{n.line, n.line.Adapter.(provider.Fencer)}, Lease: p.times}},
+		Zones: []Zone{{Name: zoneName, Adapter: adapter, Lease: p.times}},
 		Node:  n.name, Clock: n.clock, Leader: open{},
 		Retry: provider.Backoff{Base: time.Second, Max: 30 * time.Second, Attempts: 3},
 		Led:   n.hear,

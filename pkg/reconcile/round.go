@@ -132,7 +132,7 @@ func (r *round) plan(ctx context.Context) error {
 	r.ahead, r.follows = nil, snapshot != nil
 	if snapshot == nil {
 		var err error
-		if snapshot, err = r.list(ctx); err != nil {
+		if snapshot, err = r.relist(ctx); err != nil {
 			return err
 		}
 		r.watch(snapshot)

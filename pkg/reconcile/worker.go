@@ -259,7 +259,7 @@ func (w *worker) serve(ctx context.Context, j job) Report {
 // look lists the zone, and changes nothing but what a late call of ours undid.
 func (w *worker) look(ctx context.Context) Report {
 	report := Report{Zone: w.zone.Name, Look: true}
-	snapshot, err := w.list(ctx)
+	snapshot, err := w.relist(ctx)
 	if err != nil {
 		report.Err = err
 		return report
@@ -280,6 +280,13 @@ func (w *worker) deadline() time.Duration {
 		call = min(call, w.options.Call)
 	}
 	return call
+}
+
+// relist is list by the worker itself: the adapter in use has found the zone.
+func (w *worker) relist(ctx context.Context) (*provider.Snapshot, error) {
+	snapshot, err := w.list(ctx)
+	w.unlisted = w.unlisted && err != nil
+	return snapshot, err
 }
 
 // listAttempts is how often a list is tried before a round gives up.
