@@ -6,6 +6,7 @@ import (
 
 	"sidestep/pkg/check"
 	"sidestep/pkg/engine"
+	"sidestep/pkg/override"
 	"sidestep/pkg/plan"
 	"sidestep/pkg/record"
 	"sidestep/pkg/steer"
@@ -96,5 +97,31 @@ func TestWritesOfWorkWithoutEndCount(t *testing.T) {
 	}
 	if state := w.engine.State(); len(state.Sets) != 1 || len(state.Sets[0].Written) != 1 {
 		t.Errorf("not in the state: %+v", state.Sets)
+	}
+}
+
+// A list that tells of a value which a late call of ours took is worth Work of its
+// own, and none while the zone is frozen.
+func TestWorkComesForWhatALateCallTook(t *testing.T) {
+	for _, frozen := range []bool{false, true} {
+		w := newOpenWork(t, plan.Writes{})
+		if frozen {
+			word := override.Override{
+				Kind: override.Freeze, Target: string(override.All), By: "root", Reason: "a test",
+				Said: w.now.Wall, From: w.now.Wall, Until: w.now.Wall.Add(time.Hour),
+			}
+			if err := w.engine.Step(w.now, engine.Override{Override: word}).Err; err != nil {
+				t.Fatal(err)
+			}
+		}
+		zone := w.zone()
+		zone.Lost = map[record.Key][]record.Answer{openKey: {{Value: "198.51.100.9", TTL: time.Minute}}}
+		work := w.step(engine.Seen{Zone: zone})
+		if asked := len(work) == 1 && work[0].Plan(zone).Pending(); asked == frozen {
+			t.Errorf("frozen %v: work %+v", frozen, work)
+		}
+		if p := w.engine.View(w.now).Sets[0].Plan; len(p.Changes) != 1 || p.IsOpen() == frozen {
+			t.Errorf("frozen %v: shown is %+v", frozen, p)
+		}
 	}
 }

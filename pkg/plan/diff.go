@@ -31,6 +31,7 @@ func Diff(wanted []steer.Wanted, zone Zone) Plan {
 			s.Seen = &record.Set{Key: key}
 		}
 		s.diff()
+		s.putBack(zone.Lost[key])
 		p.Sets = append(p.Sets, s)
 	}
 	return p
@@ -65,6 +66,22 @@ func (s *Set) diff() {
 		s.single()
 	} else {
 		s.several()
+	}
+	slices.SortFunc(s.Changes, compareChanges)
+}
+
+// putBack creates anew what a late call of ours took with it, in sets from which
+// nothing is to be taken away: no take-away waits for that.
+func (s *Set) putBack(lost []record.Answer) {
+	if s.Key().Type.Single() || slices.ContainsFunc(s.Changes, func(c Change) bool { return c.Action == record.Pause }) {
+		return
+	}
+	for _, a := range lost {
+		if _, there := s.Seen.Find(a.Value); there || s.Wanted.Spec.Names(a.Value) {
+			continue
+		}
+		c := s.change(record.Create, a.Value)
+		c.TTL, c.Reason = a.TTL, "it was there, and went under a call of ours that came late"
 	}
 	slices.SortFunc(s.Changes, compareChanges)
 }

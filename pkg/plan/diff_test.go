@@ -175,6 +175,42 @@ func TestUsableTakeAways(t *testing.T) {
 	}
 }
 
+// What a late call took goes back in, with the TTL that it had, where nothing is to
+// be taken away: not in two values where there can be one, not what is there again
+// or what the config came to name, and under the guards of the set.
+func TestDiffPutsBackWhatALateCallTook(t *testing.T) {
+	for _, c := range []struct{ judged, zone, want string }{
+		{"YY", "192.0.2.1 live, 192.0.2.2 live", "create 198.51.100.9"},
+		{"YY", "192.0.2.1 live", "create 192.0.2.2, create 198.51.100.9"},
+		{"NN", "192.0.2.1 live, 192.0.2.2 live", "create 198.51.100.9"},
+		{"NY", "192.0.2.1 live, 192.0.2.2 live", "pause 192.0.2.1"},
+		{"YY", "192.0.2.1 live, 192.0.2.2 live, 198.51.100.9 live", ""},
+	} {
+		s := spec("www", 2)
+		z := zone(seen(s.Key, strings.Split(c.zone, ", ")...))
+		z.Lost = map[record.Key][]record.Answer{s.Key: {{Value: "198.51.100.9", TTL: time.Hour}, {Value: "192.0.2.1"}}}
+		p := diff(z, judge(s, c.judged))
+		if got := changes(p); got != c.want {
+			t.Errorf("%s of %s: got %q, want %q", c.judged, c.zone, got, c.want)
+		}
+		for _, change := range p.Changes() {
+			if change.Value == "198.51.100.9" && (change.TTL != time.Hour || change.Reason == "" || change.Usable) {
+				t.Errorf("put back as %+v", change)
+			}
+		}
+		p.Check(plan.Limits{Frozen: map[record.Key]string{{Zone: zoneName}: "frozen"}}, z)
+		if p.Pending() {
+			t.Errorf("%s of %s: written while frozen: %s", c.judged, c.zone, changes(p))
+		}
+	}
+	s := aliases("www", 1)
+	z := zone(seen(s.Key, "a.example.net. live"))
+	z.Lost = map[record.Key][]record.Answer{s.Key: {{Value: "x.example.net."}}}
+	if p := diff(z, judge(s, "Y")); !p.InSync() {
+		t.Errorf("beside the one value: %s", changes(p))
+	}
+}
+
 func TestDiffShowsForeignAndHeld(t *testing.T) {
 	s := spec("www", 3)
 	p := diff(zone(seen(s.Key, "192.0.2.1 live", "192.0.2.2 held", "192.0.2.3 live held", "198.51.100.7 live", "198.51.100.8 held", "198.51.100.9 paused")), judge(s, "YYY"))

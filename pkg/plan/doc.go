@@ -14,7 +14,8 @@
 // A value that must not be resumed is not wanted live in the first place:
 // pkg/steer steps over it and says so, and Check makes a refusal of that. A
 // value that the config does not name is foreign: it is left as it is, and shown
-// as no longer steered when it is sidestep that paused it. A
+// as no longer steered when it is sidestep that paused it. One that went under a
+// late call of ours (Zone.Lost) is created anew, under the guards of its set. A
 // single-valued set is swapped in place. Check holds the plan against the
 // guards, whose refusals stand in the plan beside the changes they stop.
 //

@@ -34,6 +34,10 @@ type Zone struct {
 	Owners      map[record.Name]string // names that another tool claims, and that tool
 	Delegations []record.Name          // names below the apex that have name servers of their own
 	Fixed       map[record.Key]string  // sets that have no values to switch, and what they are
+
+	// Lost are live values that the config does not name and that a call of ours took
+	// with it, because it came late and knew the set without them; they are put back.
+	Lost map[record.Key][]record.Answer
 }
 
 // Plan is the sorted list of changes that bring a zone to the wanted state.

@@ -36,8 +36,9 @@
 //
 // Where a write carries the whole set and nothing is compared, a late call takes
 // with it what somebody put in since. Such a value, which a list had shown and the
-// call did not know, is told of and put back, by the next round or look; what was
-// put in and gone before any list is not known of.
+// call did not know, is told of, and stands in the plans from then on as a create
+// under the guards of its set; what was put in and gone before any list is not
+// known of.
 //
 // Zones are worked side by side, each by one worker, so that one in trouble
 // never stops another; the record sets of a zone go one after the other, and

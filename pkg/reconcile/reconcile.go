@@ -266,7 +266,7 @@ func (r *Reconciler) Plan(ctx context.Context, work engine.Work) Report {
 		report.Err = err
 		return report
 	}
-	seen := zoneOf(snapshot)
+	seen := w.zoneOf(snapshot)
 	report.Seen, report.Plan = &seen, work.Plan(seen)
 	report.Final = report.Plan
 	return report

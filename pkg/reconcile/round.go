@@ -137,10 +137,9 @@ func (r *round) plan(ctx context.Context) error {
 		}
 		r.watch(snapshot)
 	}
-	seen := zoneOf(snapshot)
+	seen := r.zoneOf(snapshot)
 	r.snapshot, r.seen, r.report.Seen = snapshot, &seen, &seen
 	r.current = r.work.Plan(seen)
-	r.withReturning()
 	return nil
 }
 

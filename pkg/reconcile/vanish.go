@@ -1,13 +1,9 @@
 package reconcile
 
 import (
-	"context"
-	"maps"
 	"slices"
-	"strings"
 	"time"
 
-	"sidestep/pkg/engine"
 	"sidestep/pkg/plan"
 	"sidestep/pkg/provider"
 	"sidestep/pkg/record"
@@ -62,7 +58,7 @@ func (w *worker) watch(s *provider.Snapshot) {
 				continue
 			}
 			v.lost[key] = append(v.lost[key], a)
-			w.log.Warn("a value that the config does not name went under a call of ours that came late; it is put back", "set", key.String(), "value", a.Value)
+			w.log.Warn("a value that the config does not name went under a call of ours that came late; it is to be put back", "set", key.String(), "value", a.Value)
 		}
 		v.shown[key] = slices.DeleteFunc(slices.Clone(set.Answers), func(a record.Answer) bool { return !a.Live })
 		v.gaps[key] = slices.DeleteFunc(gaps, func(g gap) bool { return g.until <= now })
@@ -78,63 +74,34 @@ func (w *worker) watch(s *provider.Snapshot) {
 			delete(v.lost, key)
 		}
 	}
+	w.publishLost()
+}
+
+// publishLost gives others a copy of what is lost, which nobody changes.
+func (w *worker) publishLost() {
+	var lost map[record.Key][]record.Answer
+	if len(w.vanish.lost) > 0 {
+		lost = make(map[record.Key][]record.Answer, len(w.vanish.lost))
+	}
+	for key, list := range w.vanish.lost {
+		lost[key] = slices.Clone(list)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.lost = lost
 }
 
 func (g gap) takes(value string) bool {
 	return !slices.Contains(g.values, value) && !g.spec.Names(value)
 }
 
-// returning are the creates that put lost values of a set back.
-func (w *worker) returning(key record.Key, spec *steer.Spec) []plan.Change {
-	var changes []plan.Change
-	for _, a := range w.vanish.lost[key] {
-		if !spec.Names(a.Value) {
-			changes = append(changes, plan.Change{
-				Change: record.Change{Action: record.Create, Key: key, Value: a.Value, TTL: a.TTL},
-				Reason: "it was there, and went under a call of ours that came late",
-			})
-		}
-	}
-	slices.SortFunc(changes, func(a, b plan.Change) int { return strings.Compare(a.Value, b.Value) })
-	return changes
-}
-
-// withReturning adds them to the sets of a plan that have nothing else to do: no
-// take-away waits for them.
-func (r *round) withReturning() {
-	for i := range r.current.Sets {
-		if s := &r.current.Sets[i]; len(r.vanish.lost[s.Key()]) > 0 && !s.IsOpen() {
-			s.Changes = append(s.Changes, r.returning(s.Key(), s.Wanted.Spec)...)
-		}
-	}
-}
-
-// bringBack puts lost values back after a look, since no work may come for a
-// set that is as the config wants it. Newer work does not wait for it. When
-// something was written or waited for, the zone is looked at again.
-func (w *worker) bringBack(ctx context.Context, snapshot *provider.Snapshot) {
-	r := w.newRound(engine.Work{Zone: w.zone.Name}, Orders{})
-	r.snapshot = snapshot
-	if r.hold(ctx) != nil { // not the leader: the one that is will see it
-		return
-	}
-	for _, key := range slices.SortedFunc(maps.Keys(w.vanish.lost), record.Key.Compare) {
-		set, now := snapshot.Set(key), r.options.Clock.Boot()
-		s := plan.Set{Wanted: &steer.Wanted{Spec: &steer.Spec{Key: key}}, Seen: &set}
-		s.Changes = w.returning(key, s.Wanted.Spec)
-		next := footing{promises: r.zone.Adapter.Promises(), doubt: r.doubt, now: now}.next(s)
-		var err error
-		switch {
-		case next.wait > now:
-			err = r.pause(ctx, next.wait-now, next.why)
-		case next.empty():
-			continue
-		default:
-			err = r.send(ctx, s, next)
-		}
-		if err == nil && r.aside[key] == nil {
-			w.submit(job{})
-		}
-		return
-	}
+// zoneOf is what a list shows of the zone, and what a late call of ours took from
+// it, for any goroutine: so that all that plans with it, here and in the engine,
+// plans to put that back, under the guards.
+func (w *worker) zoneOf(s *provider.Snapshot) plan.Zone {
+	zone := zoneOf(s)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	zone.Lost = w.lost
+	return zone
 }

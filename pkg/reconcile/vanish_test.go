@@ -6,8 +6,11 @@ import (
 	"testing"
 	"time"
 
+	"sidestep/pkg/engine"
+	"sidestep/pkg/plan"
 	"sidestep/pkg/provider"
 	"sidestep/pkg/provider/memory"
+	"sidestep/pkg/record"
 )
 
 const stranger = "198.51.100.9"
@@ -46,7 +49,7 @@ func overtaken(t *testing.T) *world {
 }
 
 // A value that somebody put in goes with a late call which did not know it, and
-// is put back by the next round, or by looks where no work comes.
+// is put back by the next round, which tells of that write as of any other.
 func TestAValueThatALateCallTakesIsPutBack(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := overtaken(t)
@@ -54,21 +57,73 @@ func TestAValueThatALateCallTakesIsPutBack(t *testing.T) {
 			t.Fatal(report.Err)
 		}
 		w.mustLive(t, values[1], stranger)
+		last := w.only().wrote[len(w.only().wrote)-1]
+		if last.Err != nil || len(last.Changes) != 1 || last.Changes[0].Action != record.Create || last.Changes[0].Value != stranger || last.Changes[0].Reason == "" {
+			t.Errorf("the last write told of is %+v", last)
+		}
+		if left := w.only().worker().vanish; len(left.lost) > 0 {
+			t.Errorf("still %+v", left)
+		}
 	})
+}
+
+// A look writes nothing: what it tells of the zone lets whoever plans with it
+// plan to put the value back. That is what plan, and the engine, do.
+func TestALookOnlyTellsOfAValueThatALateCallTook(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := overtaken(t)
-		for range 2 { // the first one waits until no call is open
-			if report := w.only().worker().look(t.Context()); report.Err != nil {
+		sent := len(w.only().wrote)
+		var seen *plan.Zone
+		for range 3 {
+			report := w.only().worker().look(t.Context())
+			if report.Err != nil {
 				t.Fatal(report.Err)
 			}
+			seen = report.Seen
+			time.Sleep(time.Minute)
 		}
-		w.mustLive(t, values[1], stranger)
-		if left := w.only().worker().vanish; len(left.lost) > 0 {
-			if w.only().worker().look(t.Context()); len(w.only().worker().vanish.lost) > 0 {
-				t.Errorf("still %+v", left)
+		w.mustLive(t, values[1])
+		if n := len(w.only().wrote); n != sent {
+			t.Errorf("looks wrote %+v", w.only().wrote[sent:])
+		}
+		asked := w.only().write.Plan(t.Context(), w.want(values[1]))
+		for _, p := range []plan.Plan{w.want(values[1]).Plan(*seen), asked.Final} {
+			if changes := p.Changes(); !p.Pending() || len(changes) != 1 || changes[0].Value != stranger {
+				t.Errorf("planned: %+v", p)
 			}
 		}
 	})
+}
+
+// Every guard holds what would be put back, and says so.
+func TestGuardsHoldAValueThatALateCallTook(t *testing.T) {
+	for guard, limit := range map[string]func(*engine.Work){
+		plan.GuardFreeze: func(work *engine.Work) {
+			work.Limits.Frozen = map[record.Key]string{{Zone: zoneName}: "frozen by root"}
+		},
+		plan.GuardCanary: func(work *engine.Work) { work.Limits.Blind = "this node sees nothing" },
+		plan.GuardMaxWrites: func(work *engine.Work) {
+			work.Limits.MaxWrites, work.Limits.Now = plan.Writes{Count: 1, Window: time.Hour}, time.Hour
+			work.Limits.Written = map[record.Key][]time.Duration{www: {time.Hour}}
+		},
+	} {
+		t.Run(guard, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				w := overtaken(t)
+				sent := len(w.only().wrote)
+				work := w.want(values[1])
+				limit(&work)
+				report := w.round(work)
+				if n := len(w.only().wrote); n != sent {
+					t.Errorf("written: %+v", w.only().wrote[sent:])
+				}
+				w.mustLive(t, values[1])
+				if b := report.Final.Blocked; len(b) != 1 || b[0].Guard != guard || len(report.Plan.Changes()) != 1 {
+					t.Errorf("blocked %+v of %+v (%v)", b, report.Plan.Changes(), report.Err)
+				}
+			})
+		})
+	}
 }
 
 // Nobody's hand is undone: a value that is deleted while no call is open that

@@ -42,18 +42,19 @@ type worker struct {
 	seen       *plan.Zone // the zone as a round or a look saw it last
 
 	mu       sync.Mutex
-	notes    Notes         // nil keeps none
-	slot     *job          // what waits
-	wake     chan struct{} // holds one token while slot is filled
-	sets     int           // record sets in the last list
-	stamped  bool          // it had a stamp
-	id       string        // the zone's own at the provider, where lists tell it
-	next     *Zone         // what takes the place of zone between two rounds; nil for nothing
-	urgent   bool          // what failed is to be tried now
-	until    time.Duration // boot time until which a round waits; 0 while none does
-	why      string        // it does
-	ended    bool          // nobody will take the slot any more
-	panicked bool          // the adapter did, and its stack was logged
+	notes    Notes                          // nil keeps none
+	slot     *job                           // what waits
+	wake     chan struct{}                  // holds one token while slot is filled
+	sets     int                            // record sets in the last list
+	stamped  bool                           // it had a stamp
+	id       string                         // the zone's own at the provider, where lists tell it
+	next     *Zone                          // what takes the place of zone between two rounds; nil for nothing
+	urgent   bool                           // what failed is to be tried now
+	until    time.Duration                  // boot time until which a round waits; 0 while none does
+	why      string                         // it does
+	ended    bool                           // nobody will take the slot any more
+	lost     map[record.Key][]record.Answer // of vanish, for others; read-only once here
+	panicked bool                           // the adapter did, and its stack was logged
 }
 
 // job is a piece of work for a zone; without work it is a look.
@@ -256,7 +257,7 @@ func (w *worker) serve(ctx context.Context, j job) Report {
 	return report
 }
 
-// look lists the zone, and changes nothing but what a late call of ours undid.
+// look lists the zone, and changes nothing.
 func (w *worker) look(ctx context.Context) Report {
 	report := Report{Zone: w.zone.Name, Look: true}
 	snapshot, err := w.relist(ctx)
@@ -264,11 +265,9 @@ func (w *worker) look(ctx context.Context) Report {
 		report.Err = err
 		return report
 	}
-	seen := zoneOf(snapshot)
+	w.watch(snapshot)
+	seen := w.zoneOf(snapshot)
 	w.seen, report.Seen = &seen, &seen
-	if w.watch(snapshot); len(w.vanish.lost) > 0 {
-		w.bringBack(ctx, snapshot)
-	}
 	return report
 }
 
