@@ -74,6 +74,7 @@ func (d *Daemon) heard(zone record.Name) {
 	if len(d.unheard) == 0 {
 		d.unheard = nil
 		d.useMemory(len(d.engine.Targets()))
+		forgetStart() // and the way here
 	}
 }
 
