@@ -68,14 +68,18 @@ func (w *worker) adapter() provider.Adapter {
 	return w.zone.Adapter
 }
 
-// sameZone refuses the list of a zone that has the name and is another one, which
-// a credential of another account may find.
+// sameZone refuses the list of a zone that has the name and is another one, or may
+// be, which a credential of another account may find.
 func (w *worker) sameZone(s *provider.Snapshot) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.id != "" && s.ID != "" && s.ID != w.id {
+	if w.id != "" && s.ID != w.id {
 		e := provider.Failf(provider.Permanent, "list zone "+string(w.zone.Name), "", "the credential finds another zone of this name: expected %s, got %s", w.id, s.ID)
 		e.Hint = fmt.Sprintf("give it the right to the zone %s; if the other one is meant, restart sidestep", w.id)
+		if s.ID == "" {
+			e = provider.Failf(provider.Retryable, "list zone "+string(w.zone.Name), "", "it cannot be told whether the new credential finds the zone that the one before did, %s", w.id)
+			e.Hint = "give it the right to describe the zone too; if it is the one that is meant, restart sidestep"
+		}
 		return e
 	}
 	if s.ID != "" {

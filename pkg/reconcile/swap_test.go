@@ -131,6 +131,12 @@ func TestSwapToAnotherZoneOfTheNameIsRefused(t *testing.T) {
 			t.Errorf("got %v", report.Err)
 		}
 		w.mustLive(t, values[0], values[1])
+		w.only().write.Swap(named("")) // may not say which it is
+		report = <-w.only().do(t.Context(), w.want(values[1]))
+		if report.Err == nil || !strings.Contains(report.Err.Error(), "it cannot be told") {
+			t.Errorf("got %v", report.Err)
+		}
+		w.mustLive(t, values[0], values[1])
 		w.only().write.Swap(named("Z1"))
 		time.Sleep(time.Second)
 		w.mustLive(t, values[1])

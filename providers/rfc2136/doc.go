@@ -19,6 +19,12 @@
 // late update: the server refuses an older message with BADTIME. A clock that
 // is wrong by more than that is found by the first list.
 //
+// Where a server has views, the key chooses among them, and nothing in the protocol
+// names a view: the SOA of two may be the same, and a serial that went back may be a
+// restored zone. So a new key that leads to another view is taken up like any other
+// by a reload. Give a zone a key of another view only where that one is meant, and
+// restart sidestep then.
+//
 // PowerDNS tells a request that it cannot verify from one that it does not allow in
 // its log only: a wrong key or clock is an error of class Permanent there, and the
 // hint names all that it can be. Its DNSUPDATE deletes the records that were disabled

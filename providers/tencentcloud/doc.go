@@ -61,6 +61,13 @@
 // is resumed or created: they are reported as such, so that a value which has to
 // go anyway makes room, and never the last live one.
 //
+// # Which domain
+//
+// Several accounts can have a domain of one name. A list says which it is of by the
+// id that DescribeDomain tells, so that a new credential that finds another is
+// refused. A key that may list and edit and not describe is enough, but takes the
+// place of one that may describe only after a restart.
+//
 // # Lines
 //
 // A set of a line other than the default one has the line as its variant. Lines

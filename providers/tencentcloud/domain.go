@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 // domain is what the API calls the zone, and which plan it has.
 type domain struct {
 	name   string // empty until the API was asked
+	id     string // in the whole of the service; empty where the key may not describe the domain
 	grade  string // "DP_FREE"
 	minTTL time.Duration
 }
@@ -72,6 +74,9 @@ func (a *Adapter) describeDomain(ctx context.Context) (*domainInfo, error) {
 
 func (a *Adapter) learn(name string, info domainInfo) {
 	d := domain{name: name, grade: info.Grade}
+	if info.ID != 0 {
+		d.id = strconv.FormatUint(info.ID, 10)
+	}
 	if slices.Contains(freeGrades, info.Grade) {
 		d.minTTL = freeTTL
 	}

@@ -280,7 +280,7 @@ func (b *builder) finish(total int) (*provider.Snapshot, error) {
 		return nil, &provider.Error{Class: provider.Permanent, Op: b.a.listOp(), Err: b.problem}
 	}
 	s := b.snap
-	s.Records, s.Native = total, b.view
+	s.Records, s.Native, s.ID = total, b.view, b.a.domainKnown().id
 	s.Sets = make([]record.Set, 0, len(b.answers))
 	for key, answers := range b.answers {
 		s.Sets = append(s.Sets, record.Set{Key: key, Answers: answers})

@@ -1,9 +1,11 @@
 package tencentcloud
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -43,6 +45,21 @@ func TestKeyMayNotDescribe(t *testing.T) {
 	a.mustTakeAway(t, pause(list(t, a), one, two))
 	if n := f.Count("DescribeDomain"); n != 1 {
 		t.Errorf("asked %d times", n)
+	}
+}
+
+// Domains of one name in two accounts have ids of their own, by which a list tells
+// them apart; but where the key may not describe the domain.
+func TestListTellsWhichDomainItIs(t *testing.T) {
+	for _, id := range []uint64{0, 77} {
+		a, f, _ := pair(t, tencentcloudtest.Options{ID: id})
+		if got, want := list(t, a).ID, strconv.FormatUint(cmp.Or(id, 100200300), 10); got != want {
+			t.Errorf("the list is of %q, want %q", got, want)
+		}
+		f.Server.Arm(tencentcloudtest.Action("DescribeDomain"), 0, tencentcloudtest.Refusal("UnauthorizedOperation"))
+		if got := list(t, connect(t, settings(f))).ID; got != "" {
+			t.Errorf("not told, and the list is of %q", got)
+		}
 	}
 }
 

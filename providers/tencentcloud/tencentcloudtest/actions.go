@@ -24,12 +24,13 @@ func (f *Fake) actions() map[string]func([]byte) (map[string]any, error) {
 	}
 }
 
-const domainID = 100200300
+// id is the domain's.
+func (f *Fake) id() uint64 { return cmp.Or(f.options.ID, 100200300) }
 
 // mine checks the domain that a request is about.
 func (f *Fake) mine(domain *string, id *uint64) error {
 	switch {
-	case id != nil && *id == domainID:
+	case id != nil && *id == f.id():
 	case id != nil:
 		return fail("InvalidParameter.DomainIdInvalid", "The domain ID is incorrect.")
 	case domain == nil || *domain == "":
@@ -65,7 +66,7 @@ func (f *Fake) describeDomain(body []byte) (map[string]any, error) {
 	_, title, _ := strings.Cut(f.options.Grade, "_")
 	ns := []string{"a.dnspod.com", "b.dnspod.com"}
 	return map[string]any{"DomainInfo": map[string]any{
-		"DomainId": domainID, "Status": f.status, "Grade": f.options.Grade, "GradeTitle": title, "GradeLevel": 1, "GroupId": 1,
+		"DomainId": f.id(), "Status": f.status, "Grade": f.options.Grade, "GradeTitle": title, "GradeLevel": 1, "GroupId": 1,
 		"IsMark": "no", "TTL": f.least(), "CnameSpeedup": "DISABLE", "Remark": "", "Punycode": strings.TrimSuffix(f.options.Zone, "."), "DnsStatus": "",
 		"DnspodNsList": ns, "ActualNsList": ns, "Domain": f.names[len(f.names)-1], "UserId": 1, "IsVip": "NO", "Owner": "owner@example.net",
 		"CreatedOn": "2026-01-01 00:00:00", "UpdatedOn": "2026-01-01 00:00:00", "Uin": "100000000001", "RecordCount": len(f.records),
@@ -176,7 +177,7 @@ func (f *Fake) describeRecord(body []byte) (map[string]any, error) {
 	}
 	return map[string]any{"RecordInfo": map[string]any{
 		"Id": r.ID, "SubDomain": r.Name, "RecordType": r.Type, "RecordLine": f.lineName(r.Line), "RecordLineId": r.Line, "Value": r.Value,
-		"Weight": r.Weight, "MX": r.MX, "TTL": r.TTL, "Enabled": on, "MonitorStatus": r.Monitor, "Remark": r.Remark, "UpdatedOn": shownTime(r.updated), "DomainId": domainID,
+		"Weight": r.Weight, "MX": r.MX, "TTL": r.TTL, "Enabled": on, "MonitorStatus": r.Monitor, "Remark": r.Remark, "UpdatedOn": shownTime(r.updated), "DomainId": f.id(),
 	}}, nil
 }
 

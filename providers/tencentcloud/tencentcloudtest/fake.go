@@ -30,6 +30,7 @@ type Options struct {
 	Duplicates bool             // equal records are not refused
 	Unicode    bool             // the API knows the domain by its Unicode name alone
 	Token      string           // session token that goes with the credential
+	ID         uint64           // of the domain, 100200300 when 0
 	Lag        time.Duration    // how long a new record is missing from lists, unless Settle is called
 	Now        func() time.Time // the server's clock; nil is the machine's
 }
