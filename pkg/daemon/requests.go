@@ -17,7 +17,8 @@ import (
 
 // Plan says what would be written now and why, and writes nothing.
 func (d *Daemon) Plan(ctx context.Context, request control.PlanRequest) (control.Plan, error) {
-	return d.work(ctx, request, nil, d.writer.Plan, false)
+	do := func(ctx context.Context, work, _ engine.Work) reconcile.Report { return d.writer.Plan(ctx, work) }
+	return d.work(ctx, request, nil, do, false)
 }
 
 // Reconcile brings the zones to the wanted state now. Asking for it is a
@@ -28,7 +29,11 @@ func (d *Daemon) Reconcile(ctx context.Context, request control.PlanRequest) (co
 		override[guard] = true
 	}
 	orders := reconcile.Orders{TakeOver: request.TakeOver, OnlyAdd: request.NoWait}
-	do := func(ctx context.Context, work engine.Work) reconcile.Report { return d.writer.Do(ctx, work, orders) }
+	do := func(ctx context.Context, work, plain engine.Work) reconcile.Report {
+		orders := orders
+		orders.Again = &plain
+		return d.writer.Do(ctx, work, orders)
+	}
 	answer, err := d.work(ctx, request, override, do, true)
 	if d.options.ReadOnly {
 		for i := range answer.Zones {
@@ -41,10 +46,10 @@ func (d *Daemon) Reconcile(ctx context.Context, request control.PlanRequest) (co
 }
 
 // work waits until the zones' targets are judged, and carries their work out
-// side by side.
+// side by side: do gets it with what a person allowed for once, and without.
 func (d *Daemon) work(
 	ctx context.Context, request control.PlanRequest, override map[string]bool,
-	do func(context.Context, engine.Work) reconcile.Report, writes bool,
+	do func(ctx context.Context, work, plain engine.Work) reconcile.Report, writes bool,
 ) (control.Plan, error) {
 	zones, err := d.zoneNames(request.Zones)
 	if err != nil {
@@ -53,12 +58,13 @@ func (d *Daemon) work(
 	if err := d.readyFor(ctx, zones); err != nil {
 		return control.Plan{}, fmt.Errorf("wait for the targets to be judged: %w", err)
 	}
-	works := make([]engine.Work, len(zones))
+	works, plain := make([]engine.Work, len(zones)), make([]engine.Work, len(zones))
 	var undecided []string
 	waiting := []control.SiteWait{}
 	asked := d.ask(func(e *engine.Engine) {
 		for i, name := range zones {
 			works[i], _ = e.Work(d.now(), name, override)
+			plain[i], _ = e.Work(d.now(), name, nil)
 		}
 		for _, t := range e.Undecided(zones) {
 			undecided = append(undecided, t.ID())
@@ -73,7 +79,7 @@ func (d *Daemon) work(
 	answer := control.Plan{Zones: make([]control.ZonePlan, len(zones)), Waiting: waiting}
 	var group sync.WaitGroup
 	for i, w := range works {
-		group.Go(func() { answer.Zones[i] = zonePlan(do(ctx, w), writes) })
+		group.Go(func() { answer.Zones[i] = zonePlan(do(ctx, w, plain[i]), writes) })
 	}
 	group.Wait()
 	answer.Undecided = append([]string{}, undecided...)

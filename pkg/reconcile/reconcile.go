@@ -77,6 +77,10 @@ type Orders struct {
 	TakeOver bool // take the stamp over although another node's is fresh
 	OnlyAdd  bool // take nothing away and wait for nothing
 
+	// Again is what is tried again when the work failed, or nobody waits for it any
+	// more: the same without what a person allowed for once. nil is the work itself.
+	Again *engine.Work
+
 	asked bool // somebody waits for the answer, and is told of the zone as it is now
 }
 
@@ -226,7 +230,8 @@ func (r *Reconciler) Look(zone record.Name) {
 }
 
 // Do hands over work and waits for the end of the round that carried it, or
-// newer work for the same zone, out. It needs Run, and after the end of Run its
+// newer work for the same zone, out. When the work fails, the worker tries it
+// again without the orders: what a person allowed is for this call. It needs Run, and after the end of Run its
 // error is context.Canceled.
 func (r *Reconciler) Do(ctx context.Context, work engine.Work, orders Orders) Report {
 	w, found := r.workers[work.Zone]
@@ -234,7 +239,7 @@ func (r *Reconciler) Do(ctx context.Context, work engine.Work, orders Orders) Re
 		return Report{Zone: work.Zone, Err: fmt.Errorf("reconcile zone %s: no such zone", work.Zone)}
 	}
 	done := make(chan Report, 1)
-	w.submit(job{work: &work, orders: orders, done: []chan<- Report{done}})
+	w.submit(job{work: &work, orders: orders, done: []waiter{{done, ctx.Done(), orders.TakeOver}}})
 	select {
 	case report := <-done:
 		return report

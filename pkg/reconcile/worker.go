@@ -60,8 +60,42 @@ type worker struct {
 // job is a piece of work for a zone; without work it is a look.
 type job struct {
 	work   *engine.Work
-	orders Orders
-	done   []chan<- Report
+	orders Orders // TakeOver in it says nothing: that is of those who wait
+	done   []waiter
+}
+
+// waiter is somebody who waits for what becomes of a job.
+type waiter struct {
+	done     chan<- Report
+	gone     <-chan struct{} // closed when nobody waits there any more
+	takeOver bool
+}
+
+func (w waiter) waits() bool {
+	select {
+	case <-w.gone:
+		return false
+	default:
+		return true
+	}
+}
+
+// attended is a job without those who wait no more. What a person allowed is for
+// the round that was waited for: it is never carried out later, when nobody looks.
+func (j job) attended() job {
+	j.done = slices.DeleteFunc(slices.Clone(j.done), func(w waiter) bool { return !w.waits() })
+	if len(j.done) == 0 {
+		return j.alone()
+	}
+	return j
+}
+
+// alone is a job for which nobody waits.
+func (j job) alone() job {
+	if j.orders.Again != nil {
+		j.work = j.orders.Again
+	}
+	return job{work: j.work, orders: Orders{OnlyAdd: j.orders.OnlyAdd}}
 }
 
 func newWorker(r *Reconciler, zone Zone) *worker {
@@ -125,7 +159,6 @@ func merge(older *job, newer job) *job {
 	if newer.work == nil {
 		merged.work, merged.orders = older.work, older.orders
 	}
-	merged.orders.TakeOver = older.orders.TakeOver || newer.orders.TakeOver
 	return &merged
 }
 
@@ -152,9 +185,12 @@ func (w *worker) nudge() {
 func (w *worker) take() *job {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	j := w.slot
+	if w.slot == nil {
+		return nil
+	}
+	j := w.slot.attended()
 	w.slot = nil
-	return j
+	return &j
 }
 
 // run carries out what the slot holds. What fails is put back after the pause of
@@ -201,7 +237,7 @@ func (w *worker) run(ctx context.Context) {
 		case errors.Is(report.Err, ErrGaveWay):
 			w.putBack(*j)
 		case report.Err != nil:
-			again := merge(failed, job{work: j.work, orders: j.orders})
+			again := merge(failed, j.alone())
 			why = report.Err
 			failed, retry = again, time.After(w.breaker.failed(w.options.Clock.Boot(), report.Err, report.Seen != nil))
 		case j.work != nil || failed != nil && failed.work == nil:
@@ -223,8 +259,8 @@ func (w *worker) end() {
 }
 
 func (w *worker) cancel(j *job) {
-	for _, done := range j.done {
-		done <- Report{Zone: w.zone.Name, Err: fmt.Errorf("reconcile zone %s: stopped: %w", w.zone.Name, context.Canceled)}
+	for _, waiter := range j.done {
+		waiter.done <- Report{Zone: w.zone.Name, Err: fmt.Errorf("reconcile zone %s: stopped: %w", w.zone.Name, context.Canceled)}
 	}
 }
 
@@ -238,6 +274,7 @@ func (w *worker) serve(ctx context.Context, j job) Report {
 	} else {
 		orders := j.orders
 		orders.asked = len(j.done) > 0
+		orders.TakeOver = slices.ContainsFunc(j.done, func(w waiter) bool { return w.takeOver })
 		report = w.round(ctx, *j.work, orders)
 	}
 	if report.Err != nil && ctx.Err() != nil && !errors.Is(report.Err, context.Canceled) {
@@ -250,8 +287,8 @@ func (w *worker) serve(ctx context.Context, j job) Report {
 		w.options.Report(report)
 	}
 	if !errors.Is(report.Err, ErrGaveWay) {
-		for _, done := range j.done {
-			done <- report
+		for _, waiter := range j.done {
+			waiter.done <- report
 		}
 	}
 	return report
