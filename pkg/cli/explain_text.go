@@ -77,7 +77,7 @@ func (x *explainer) record(r control.ExplainedRecord) {
 	} else {
 		x.line("\n%s %s: what it %s with is not known", r.Name, typeWords(r.Type, r.Variant), answers)
 	}
-	if r.ListedAt != nil && (r.WrittenAt != nil || r.ZoneError != "") {
+	if r.ListedAt != nil && x.dated(r) {
 		x.line("  %s", listWords(r.ListedAt, r.WrittenAt, x.e.At))
 	}
 	x.because(r)
@@ -355,6 +355,12 @@ func (x *explainer) decision(r control.ExplainedRecord) {
 // unplanned reports that nothing can be said of what a record set should be.
 func unplanned(r control.ExplainedRecord) bool { return !r.Listed || r.JudgeUntil != nil }
 
+// dated reports whether the zone may differ from the list that all is told from: it
+// was written since, cannot be listed, or is another node's to write.
+func (x *explainer) dated(r control.ExplainedRecord) bool {
+	return r.WrittenAt != nil || r.ZoneError != "" || x.e.Daemon && x.e.Leader.State != "leader"
+}
+
 func (x *explainer) plan(r control.ExplainedRecord) {
 	for _, c := range r.Pending {
 		x.field(0, "plan", "to be written: %s %s  (%s)", c.Action, c.Value, c.Reason)
@@ -362,7 +368,7 @@ func (x *explainer) plan(r control.ExplainedRecord) {
 	switch {
 	case unplanned(r):
 		x.field(0, "plan", "not known: %s", r.Reason)
-	case len(r.Pending) == 0 && len(r.Blocked) == 0 && (r.WrittenAt != nil || r.ZoneError != ""):
+	case len(r.Pending) == 0 && len(r.Blocked) == 0 && x.dated(r):
 		x.field(0, "plan", "nothing to write by the last list; the zone may differ from it")
 	case len(r.Pending) == 0 && len(r.Blocked) == 0:
 		x.field(0, "plan", "nothing to write: the zone is as wanted")

@@ -89,7 +89,7 @@ func (a *app) printStatus(s control.Status, now time.Time) {
 		fmt.Fprintln(a.io.Out)
 		a.table(overrideRows(s.Overrides, now))
 	}
-	a.printZones(s.Zones, now)
+	a.printZones(s.Zones, s.Leader, now)
 	a.printRecords(s.Records, now)
 	a.printSites(s.Sites, s.Scenarios)
 	a.printTargets(s.Targets, now)
@@ -140,7 +140,9 @@ func probeWords(s control.Schedule) string {
 	return text
 }
 
-func (a *app) printZones(zones []control.Zone, now time.Time) {
+// printZones shows the zones. Of one that this node does not lead it says how old
+// the list is: what the leader writes is not in it before the next.
+func (a *app) printZones(zones []control.Zone, leader control.Leader, now time.Time) {
 	rows := [][]string{{"ZONE", "PROVIDER", "PAUSE", "WRITES", "STATE"}}
 	for _, z := range zones {
 		state := "listed"
@@ -149,7 +151,7 @@ func (a *app) printZones(zones []control.Zone, now time.Time) {
 			state = z.Error
 		case !z.Listed:
 			state = "not listed yet"
-		case z.WrittenAt != nil:
+		case z.ListedAt != nil && (z.WrittenAt != nil || !leads(z.Leader, leader)):
 			state = listWords(z.ListedAt, z.WrittenAt, now)
 		}
 		if z.OpenCalls > 0 {
@@ -170,6 +172,15 @@ func (a *app) printZones(zones []control.Zone, now time.Time) {
 			fmt.Fprintln(a.io.Out, l.Text)
 		}
 	}
+}
+
+// leads reports whether this node leads a zone: by the zone's own lease, if it has
+// one, else by that of the process.
+func leads(zone *control.Leader, process control.Leader) bool {
+	if zone != nil {
+		process = *zone
+	}
+	return process.State == "leader"
 }
 
 // waitWords is for how long is waited, and for what.

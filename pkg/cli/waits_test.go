@@ -17,7 +17,7 @@ func TestWhatIsWaitedForReadsAsWords(t *testing.T) {
 	soon := now.Add(time.Second)
 	var out strings.Builder
 	a := &app{io: IO{Out: &out}}
-	a.printZones([]control.Zone{{Zone: "example.com.", Provider: "tencentcloud", Listed: true, Waits: wait}}, now)
+	a.printZones([]control.Zone{{Zone: "example.com.", Provider: "tencentcloud", Listed: true, Waits: wait}}, control.Leader{State: "leader"}, now)
 	x := explainer{&out, control.Explanation{At: now, Leader: control.Leader{State: "leader"}}}
 	x.plan(control.ExplainedRecord{Record: control.Record{Listed: true}, Waits: wait})
 	said := control.Overruled{Daemon: true}
@@ -38,6 +38,40 @@ func TestWhatIsWaitedForReadsAsWords(t *testing.T) {
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in:\n%s", want, out.String())
+		}
+	}
+}
+
+// What a node that does not lead a zone tells of it is as old as its last list, and
+// says so.
+func TestZonesOfAnotherLeaderAreToldWithTheirAge(t *testing.T) {
+	now := time.Now()
+	at := now.Add(-4 * time.Minute)
+	leads, stands := control.Leader{State: "leader"}, control.Leader{State: "standby", Holder: "mon-1"}
+	for _, c := range []struct {
+		process control.Leader
+		zone    *control.Leader
+		want    string
+	}{
+		{leads, nil, "listed\n"},
+		{leads, &leads, "listed\n"},
+		{stands, &leads, "listed\n"}, // which leads this one
+		{stands, nil, "as listed " + timeWords(at, now) + "\n"},
+		{leads, &stands, "as listed " + timeWords(at, now) + ", led by mon-1\n"},
+	} {
+		var out strings.Builder
+		a := &app{io: IO{Out: &out}}
+		a.printZones([]control.Zone{{Zone: "example.com.", Provider: "cloudflare", Listed: true, ListedAt: &at, Leader: c.zone}}, c.process, now)
+		if !strings.HasSuffix(out.String(), " "+c.want) {
+			t.Errorf("%v, of the zone %v: no %q in\n%s", c.process, c.zone, c.want, out.String())
+		}
+	}
+	for _, leader := range []control.Leader{leads, stands} {
+		var out strings.Builder
+		x := explainer{&out, control.Explanation{Daemon: true, At: now, Leader: leader}}
+		x.record(control.ExplainedRecord{Record: control.Record{Listed: true}, ListedAt: &at})
+		if text := out.String(); strings.Contains(text, "as listed "+timeWords(at, now)) == (leader == leads) || strings.Contains(text, "as wanted") != (leader == leads) {
+			t.Errorf("%s:\n%s", leader.State, text)
 		}
 	}
 }
