@@ -251,6 +251,12 @@ func (w *worker) tend(ctx context.Context) (won bool) {
 	if !ok || led && w.untilTend() > 0 {
 		return false
 	}
+	return w.attend(ctx, fencer)
+}
+
+// attend is tend, whether or not it is time.
+func (w *worker) attend(ctx context.Context, fencer provider.Fencer) (won bool) {
+	led := w.lease.leads(w.options.Clock.Boot())
 	w.tended = w.options.Clock.Boot()
 	if w.barred = w.mayWrite(w.lease.times().Deadline())() != nil; w.barred {
 		return false
@@ -271,6 +277,36 @@ func (w *worker) tend(ctx context.Context) (won bool) {
 		}
 	}
 	return !led && w.lease.leads(w.options.Clock.Boot())
+}
+
+// renew sends a heartbeat before a list that may take longer than until the next: no
+// other is sent beside it, because the write after it needs the stamp that it shows.
+// It reports whether it did.
+func (w *worker) renew(ctx context.Context, expected time.Duration) bool {
+	fencer, ok := w.zone.Adapter.(provider.Fencer)
+	now := w.options.Clock.Boot()
+	if !ok || w.lease == nil || w.unlisted || !w.lease.leads(now) {
+		return false
+	}
+	times, age := w.lease.times(), now-w.lease.view().Since
+	if expected < times.Heartbeat/2 || age <= times.Deadline() {
+		return false // it is late by little, or was just sent
+	}
+	w.attend(ctx, fencer)
+	return true
+}
+
+// tellSlow warns of a zone whose list takes longer than a leader may be busy.
+func (w *worker) tellSlow(took time.Duration) {
+	was := w.listing
+	w.listing = took
+	if w.lease == nil {
+		return
+	}
+	if room := w.lease.times().Room(); took > room && was <= room {
+		w.log.Warn("listing the zone takes longer than a leader may be busy, and a standby takes over meanwhile; make leader.takeover longer by the difference",
+			"took", took.Round(time.Second).String(), "most", room.Round(time.Second).String())
+	}
 }
 
 // tellLook tells once of a stamp that cannot be looked at, and once that it can

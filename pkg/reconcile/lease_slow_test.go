@@ -130,3 +130,31 @@ func TestHeartbeatInsideTheLagTakesNothingBack(t *testing.T) {
 		p.mustLive(t, values[1])
 	})
 }
+
+// A list that takes longer than all the heartbeats that may be lost costs a living
+// leader nothing: it renews its stamp just before.
+func TestLongListKeepsTheLead(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := slowPack(t, 3*time.Minute, 100*time.Second)
+		defer p.end()
+		time.Sleep(3*time.Minute + 25*time.Second)
+		first := p.leader()
+		for i := range 6 {
+			first.write.Look(zoneName)
+			time.Sleep(150 * time.Second)
+			if i == 3 {
+				first.write.Submit(p.want(values[1]))
+				time.Sleep(10 * time.Minute)
+				p.mustLive(t, values[1])
+			}
+			if !first.leading() {
+				t.Fatalf("after %d looks the lead is lost", i+1)
+			}
+		}
+		for _, l := range p.other(first).told() {
+			if l.Is.Leads {
+				t.Error("the standby took over from a leader that lives")
+			}
+		}
+	})
+}

@@ -28,6 +28,7 @@ type worker struct {
 	lease      *stampLease       // nil where the stamp is not the lease
 	tended     time.Duration     // boot time of the last look at the stamp between rounds; 0 before the first
 	unlisted   bool              // the adapter has not listed the zone yet, which may be another one of its name
+	listing    time.Duration     // how long the last list took
 	barred     bool              // the process might not write at all then
 	told       Leadership        // that Options.Led was told last
 	mine       map[string]uint64 // nonces of stamps that this process wrote or tried to, with their seq
@@ -297,6 +298,9 @@ func (w *worker) serve(ctx context.Context, j job) Report {
 // look lists the zone, and changes nothing.
 func (w *worker) look(ctx context.Context) Report {
 	report := Report{Zone: w.zone.Name, Look: true}
+	if promises := w.zone.Adapter.Promises(); promises.Listing() > promises.Call {
+		w.renew(ctx, promises.Listing()) // nothing is urgent
+	}
 	snapshot, err := w.relist(ctx)
 	if err != nil {
 		report.Err = err
@@ -320,8 +324,13 @@ func (w *worker) deadline() time.Duration {
 
 // relist is list by the worker itself: the adapter in use has found the zone.
 func (w *worker) relist(ctx context.Context) (*provider.Snapshot, error) {
+	if w.renew(ctx, w.listing) { // lest the list shows the stamp before
+		_ = provider.Sleep(ctx, w.lease.behind(nil)-w.options.Clock.Boot())
+	}
+	began := w.options.Clock.Boot()
 	snapshot, err := w.list(ctx)
 	w.unlisted = w.unlisted && err != nil
+	w.tellSlow(w.options.Clock.Boot() - began)
 	return snapshot, err
 }
 

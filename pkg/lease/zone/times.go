@@ -40,6 +40,12 @@ func (t Times) Least() time.Duration {
 	return upToSecond((1 + drift) * (float64(beats)/(1-drift) + float64(t.Lag)))
 }
 
+// Room is how long a holder that has just renewed its stamp may be busy, with a call
+// after it, before a standby can have waited long enough; 0 when it may not be.
+func (t Times) Room() time.Duration {
+	return max(0, time.Duration((float64(t.Takeover)/(1+drift)-float64(t.Lag))*(1-drift))-t.Deadline())
+}
+
 // Worst is how long after the holder died a standby has taken over, in whole
 // seconds, when its looks succeed.
 func (t Times) Worst() time.Duration {

@@ -31,6 +31,9 @@ func TestTimes(t *testing.T) {
 	if want := "the leader makes 2 writes and as many reads of the stamp a minute, each standby 6 reads; after a crash a standby takes over within 147s"; usual.Cost() != want {
 		t.Errorf("got %q", usual.Cost())
 	}
+	if room := usual.Room(); room < 102*time.Second || room > 103*time.Second {
+		t.Errorf("it may be busy for %s", room)
+	}
 	quick := zone.Times{Heartbeat: time.Second, Call: 15 * time.Second}
 	if quick.Deadline() != time.Second || usual.Deadline() != 10*time.Second {
 		t.Errorf("a heartbeat may take %s and %s", quick.Deadline(), usual.Deadline())
