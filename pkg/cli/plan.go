@@ -241,6 +241,9 @@ func (a *app) printUndecided(ids []string) {
 }
 
 func (a *app) printApplied(z control.ZonePlan) {
+	if z.TookOver != "" {
+		fmt.Fprintf(a.io.Out, "  taken over from %s\n", z.TookOver)
+	}
 	switch {
 	case len(z.Applied) > 0 && z.Verified != nil && *z.Verified:
 		how := z.Detail

@@ -26,6 +26,7 @@ type ZonePlan struct {
 	Changes  []Change  `json:"changes"`
 	Blocked  []Blocked `json:"blocked"`
 	Applied  []Change  `json:"applied,omitempty"`
+	TookOver string    `json:"took_over,omitempty"` // the node from which reconcile --take-over took the zone
 	Verified *bool     `json:"verified,omitempty"`
 	Detail   string    `json:"detail,omitempty"`
 	Error    string    `json:"error,omitempty"`

@@ -203,6 +203,7 @@ func zonePlan(r reconcile.Report, wrote bool) control.ZonePlan {
 		z.Error = r.Err.Error()
 	}
 	if wrote {
+		z.TookOver = r.TookOver
 		z.Applied = changes(r.Applied)
 		z.Verified = &r.Verified
 	}

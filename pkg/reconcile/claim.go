@@ -78,10 +78,14 @@ func (w *worker) wroteStamp(s provider.Stamp) bool {
 // claim replaces every stamp in the zone by one of this process, unless they
 // say that another node is writing.
 func (r *round) claim(ctx context.Context, fencer provider.Fencer) error {
-	if err := r.twoWriters(); err != nil {
-		return err
+	rival := r.twoWriters()
+	if rival != nil && !r.orders.TakeOver {
+		return rival
 	}
 	err := r.sendClaim(context.WithoutCancel(ctx), fencer, r.snapshot, r.stamp())
+	if err == nil && rival != nil {
+		r.report.TookOver = rival.Holder
+	}
 	if err == nil || gateClosed(err) {
 		return err
 	}
@@ -105,11 +109,11 @@ func (w *worker) sendClaim(ctx context.Context, fencer provider.Fencer, seen *pr
 }
 
 // twoWriters is the error of a zone whose stamp says that another node writes
-// it, unless a person or the lock said that this one takes over. A stamp of our own name is
+// it, unless the lock said that this one takes over. A stamp of our own name is
 // that of a process before this one, and is taken over; but when it replaced
 // one of this process, a second node of that name is alive.
-func (r *round) twoWriters() error {
-	if r.orders.TakeOver || r.options.Handover {
+func (r *round) twoWriters() *TwoWritersError {
+	if r.options.Handover {
 		return nil
 	}
 	now := r.options.Clock.Wall()

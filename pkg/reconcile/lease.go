@@ -413,9 +413,13 @@ func (r *round) seize(ctx context.Context, fencer provider.Fencer) error {
 			return errors.Join(err, r.gate(0)())
 		}
 	}
+	from := r.lease.view().Holder
 	err := r.claimLease(context.WithoutCancel(ctx), fencer, r.snapshot)
 	if err == nil {
 		r.orders.TakeOver = false // once
+	}
+	if err == nil && takeOver {
+		r.report.TookOver = from
 	}
 	if err == nil || gateClosed(err) {
 		return err

@@ -92,6 +92,7 @@ type Report struct {
 	Final    plan.Plan     // what is left to do at the end of the round
 	Applied  []plan.Change // what was written
 	Seen     *plan.Zone    // the zone as listed last; nil when it never was
+	TookOver string        // the node whose fresh stamp was replaced because a person said so; empty for none
 	Look     bool          // the zone was only listed
 	Asked    bool          // the name servers were asked about what was written, by this round or by one that gave way to it
 	Verified bool          // the zone is as wanted, or what was written is, beside what a guard stops; and the name servers answer so
