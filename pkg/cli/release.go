@@ -45,8 +45,10 @@ What it leaves as it is, and says so:
 
 It needs the zone in the config, with its provider's keys and its records. A
 daemon would pause again what does not work, so stop it first: while one runs
-here, nothing is released. --dry-run may be asked beside it. Afterwards
-take the zone out of the config.
+here, nothing is released. --dry-run may be asked beside it. Where the lock is
+in the zone (leader.lock: zone), stop it at the other nodes too: one that runs
+takes the zone again at its next look, which is waited for, and told. Afterwards
+take the zone out of the config, at every node.
 
 Where the provider does not compare and swap, copies are removed only after the
 time in which an older call may still take effect; it says how long it waits.
@@ -160,6 +162,9 @@ func (a *app) printRelease(r daemon.Release) {
 	if len(r.Resume) > 0 {
 		fmt.Fprintln(out, "  a value comes back whether or not it works, and its mark or parked copy goes; what the probes see: sidestep check")
 	}
+	if r.Rival != "" {
+		fmt.Fprintf(out, "  node %s leads this zone: stop sidestep there first; it would take the zone again at once, and pause again what does not work\n", r.Rival)
+	}
 	a.printLeftOut(r)
 	a.printBlocked(r)
 }
@@ -216,7 +221,7 @@ func (a *app) printReleased(ctx context.Context, r daemon.Release) {
 	}
 	fmt.Fprintf(out, "zone %s: released. Listed again: %s, %s, %s\n",
 		r.Zone, plural(r.Sets, "record set", "record sets"), plural(r.Live+r.Paused, "value", "values"), proof)
-	fmt.Fprintln(out, "to keep it so, take the zone out of the config before you start sidestep again")
+	fmt.Fprintln(out, "to keep it so, take the zone out of the config, at every node, before you start sidestep again")
 }
 
 func setWords(name, kind, variant string) string {

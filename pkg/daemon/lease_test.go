@@ -362,3 +362,74 @@ func TestTimesOfALockInTheZone(t *testing.T) {
 		t.Errorf("with a lock file: %+v", got)
 	}
 }
+
+// While another node runs, a zone is released for no longer than until its next
+// look: it is named before anything is written, and after it took the zone again.
+func TestReleaseBesideANodeThatRuns(t *testing.T) {
+	bubbled(t, func(t *testing.T) {
+		w, v := pair(t)
+		second := v.run()
+		v.site.fail(a)
+		time.Sleep(settled)
+		v.mustLive(b)
+		release := func(takeOver bool) Release {
+			t.Helper()
+			d, progress, _ := w.once(true)
+			answer, err := d.ReleaseOnce(t.Context(), string(home), nil, takeOver, progress)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return answer
+		}
+		d, progress, _ := w.once(false)
+		if shown, err := d.ReleasePlan(t.Context(), string(home), progress); err != nil || shown.Rival != "mon-2" {
+			t.Errorf("the plan names %q (%v)", shown.Rival, err)
+		}
+		if r := release(false); r.Exit != control.ExitNotLeader || len(r.Applied) > 0 ||
+			!strings.Contains(r.Error, "it is led by mon-2") || !strings.Contains(r.Error, "stop sidestep there first") || !strings.Contains(r.Error, "sidestep release "+home.Unrooted()+" --take-over") {
+			t.Errorf("without --take-over: %+v", r)
+		}
+		if r := release(true); r.Released || r.Exit != control.ExitNotLeader || !strings.Contains(r.Error, "node mon-2 has taken the zone again") {
+			t.Errorf("with --take-over: %+v", r)
+		}
+		second.end()
+		if r := release(true); !r.Released || r.Exit != control.ExitDone || r.Rival != "" {
+			t.Errorf("after its end: %+v", r)
+		}
+		w.mustLive(a, b)
+	})
+}
+
+// A take-over is told, also where there is nothing to write.
+func TestTakeOverIsTold(t *testing.T) {
+	bubbled(t, func(t *testing.T) {
+		w, v := pair(t)
+		w.run()
+		time.Sleep(settled)
+		second := v.run()
+		time.Sleep(settled)
+		answer, err := second.Reconcile(t.Context(), control.PlanRequest{TakeOver: true})
+		if z := answer.Zones[0]; err != nil || z.TookOver != "mon-1" || !z.InSync {
+			t.Errorf("got %+v (%v)", z, err)
+		}
+		answer, err = second.Reconcile(t.Context(), control.PlanRequest{TakeOver: true})
+		if z := answer.Zones[0]; err != nil || z.TookOver != "" {
+			t.Errorf("said again: %+v (%v)", z, err)
+		}
+	})
+}
+
+// Frozen, the leader still writes its stamp, and says so.
+func TestFrozenLeaderWritesItsStamp(t *testing.T) {
+	bubbled(t, func(t *testing.T) {
+		w, _ := pair(t)
+		d := w.run()
+		time.Sleep(settled)
+		if _, err := d.Override(t.Context(), control.OverrideRequest{Kind: "freeze", Target: "all", Reason: "audit", For: "1h"}, "ops"); err != nil {
+			t.Fatal(err)
+		}
+		if notices := strings.Join(d.status().Notices, "; "); !strings.Contains(notices, "nothing but the stamp, which says who leads, is written: frozen by ops") {
+			t.Errorf("status says %q", notices)
+		}
+	})
+}

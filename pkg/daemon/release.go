@@ -10,6 +10,7 @@ import (
 
 	"sidestep/pkg/control"
 	"sidestep/pkg/engine"
+	"sidestep/pkg/lease"
 	"sidestep/pkg/reconcile"
 	"sidestep/pkg/record"
 )
@@ -26,9 +27,10 @@ type Release struct {
 	Applied  []control.Change  `json:"applied"` // what was written
 	Removed  []string          `json:"removed"`
 	Verified bool              `json:"verified"`
-	Sets     int               `json:"sets"`   // record sets in the last list of the zone
-	Live     int               `json:"live"`   // their values that are live
-	Paused   int               `json:"paused"` // and those that are not
+	Sets     int               `json:"sets"`            // record sets in the last list of the zone
+	Live     int               `json:"live"`            // their values that are live
+	Paused   int               `json:"paused"`          // and those that are not
+	Rival    string            `json:"rival,omitempty"` // the other node whose stamp leads the zone, where that is the lock
 	Detail   string            `json:"detail,omitempty"`
 	Error    string            `json:"error,omitempty"`
 	Exit     int               `json:"exit"`
@@ -78,6 +80,7 @@ func (d *Daemon) ReleaseOnce(ctx context.Context, zone string, shown *Release, t
 		}
 		progress("zone %s: resuming what is paused, then removing what is left", name)
 		answer = releaseOf(d.writer.Leave(ctx, name, d.options.Config.Records, reconcile.Orders{TakeOver: takeOver}), true)
+		d.stayReleased(ctx, name, &answer, progress)
 		return nil
 	})
 	return answer, err
@@ -145,7 +148,7 @@ func releaseOf(d reconcile.Departure, wrote bool) Release {
 	r := Release{
 		Zone: string(d.Zone), Resume: changes(d.Plan.Changes()), Remove: append([]string{}, d.Remains...), LeftOut: []LeftOut{},
 		Blocked: blocked(d.Final.Blocked), Applied: changes(d.Applied), Removed: append([]string{}, d.Removed...), Unread: append([]string{}, d.Unread...),
-		Verified: d.Verified, Detail: d.Detail, Exit: exitOf(d.Report, wrote),
+		Verified: d.Verified, Detail: d.Detail, Rival: d.Rival, Exit: exitOf(d.Report, wrote),
 	}
 	for _, l := range d.LeftOut {
 		r.LeftOut = append(r.LeftOut, LeftOut{string(l.Key.Name), string(l.Key.Type), l.Key.Variant, l.Value, l.Why})
@@ -158,6 +161,9 @@ func releaseOf(d reconcile.Departure, wrote bool) Release {
 	r.Error = d.Err.Error()
 	if two, is := errors.AsType[*reconcile.TwoWritersError](d.Err); is {
 		r.Error = strings.ReplaceAll(two.Error(), "sidestep reconcile", "sidestep release "+d.Zone.Unrooted())
+	}
+	if held, is := errors.AsType[*lease.HeldError](d.Err); is && len(r.Applied) == 0 {
+		r.Error = heldWords(d.Zone, held)
 	}
 	return r
 }

@@ -145,7 +145,7 @@ func noneUp(targets []engine.TargetView) bool {
 }
 
 func (d *Daemon) notices(view engine.View) []string {
-	notices := viewNotices(view)
+	notices := d.butTheStamp(viewNotices(view))
 	if d.options.ReadOnly {
 		notices = append(notices, "read-only: everything but the write")
 	}

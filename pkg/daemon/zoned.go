@@ -1,9 +1,15 @@
 package daemon
 
 import (
+	"context"
 	"fmt"
+	"strings"
 
+	"sidestep/pkg/config"
 	"sidestep/pkg/control"
+	"sidestep/pkg/lease"
+	"sidestep/pkg/lease/zone"
+	"sidestep/pkg/provider"
 	"sidestep/pkg/reconcile"
 	"sidestep/pkg/record"
 )
@@ -82,4 +88,54 @@ func (d *Daemon) unseenNotices() []string {
 		}
 	}
 	return notices
+}
+
+// butTheStamp says of notices that nothing is written what is written still where the
+// stamp is the lease.
+func (d *Daemon) butTheStamp(notices []string) []string {
+	if d.options.Config.Leader.Lock != config.LockZone {
+		return notices
+	}
+	for i, n := range notices {
+		if rest, none := strings.CutPrefix(n, "nothing is written: "); none {
+			notices[i] = "nothing but the stamp, which says who leads, is written: " + rest
+		}
+	}
+	return notices
+}
+
+// stayReleased waits, where the stamp is the lease, until another node has looked at
+// the zone that was released: it takes one without a stamp for its own. One that
+// led it before looks at its next heartbeat, others sooner.
+func (d *Daemon) stayReleased(ctx context.Context, name record.Name, answer *Release, progress Progress) {
+	promises, _ := d.writer.Promises(name)
+	times := leaseOf(d.options.Config.Leader, d.options.Config.Zone(name).Provider, promises)
+	if !answer.Released || times == (zone.Times{}) {
+		return
+	}
+	wait := times.Poll + times.Deadline() + times.Lag
+	if answer.Rival != "" {
+		wait = max(wait, times.Heartbeat+times.Deadline()+times.Lag)
+	}
+	progress("zone %s: released; waiting %s to see whether another node takes it again", name, wait)
+	if provider.Sleep(ctx, wait) != nil {
+		return
+	}
+	now := d.writer.Leaving(ctx, name, d.options.Config.Records)
+	if now.Err != nil {
+		return
+	}
+	if answer.Rival = now.Rival; now.Rival == "" {
+		return
+	}
+	answer.Released, answer.Exit = false, control.ExitNotLeader
+	answer.Remove = append([]string{}, now.Remains...)
+	answer.Error = fmt.Sprintf("release zone %s: every value came back and the stamp went, but node %s has taken the zone again since, and pauses again what does not work; stop sidestep there, and say this again",
+		now.Zone, now.Rival)
+}
+
+// heldWords says to a person who wants to release a zone that another node leads it.
+func heldWords(zone record.Name, held *lease.HeldError) string {
+	return fmt.Sprintf("release zone %s: nothing was written: it is led by %s, which would take it again at once; stop sidestep there first; if it cannot be stopped, or is gone: sidestep release %s --take-over",
+		zone, held.Holder, zone.Unrooted())
 }

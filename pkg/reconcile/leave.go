@@ -21,6 +21,7 @@ type Departure struct {
 	Remains []string         // what is left of sidestep beside those values, a line each
 	Removed []string         // what was left and is gone
 	Unread  []string         // parked copies that cannot be read, and stay
+	Rival   string           // the other node that leads the zone by its stamp, where that is the lease; empty for none
 }
 
 // Leaving lists a zone and says what Leave would do, and writes nothing.
@@ -79,6 +80,9 @@ func (r *Reconciler) leaving(ctx context.Context, zone record.Name, specs []*ste
 		return d, engine.Work{}
 	}
 	seen := zoneOf(snapshot)
+	if w.lease != nil {
+		d.Rival = w.leadership().Holder
+	}
 	work, stays := engine.ReleaseWork(seen, specs)
 	d.Seen, d.Plan, d.LeftOut, d.Remains, d.Unread = &seen, work.Plan(seen), stays, releaser.Remains(snapshot), unread(snapshot)
 	d.Final = d.Plan
