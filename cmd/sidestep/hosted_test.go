@@ -72,7 +72,7 @@ func (c *cloud) changed() {
 }
 
 // moments are times in remarks and comments.
-var moments = regexp.MustCompile(`20[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9:]+Z`)
+var moments = regexp.MustCompile(`20[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z`)
 
 // zoneNow is all that the zone holds, but for the stamp, which is new after
 // every write, and times.
