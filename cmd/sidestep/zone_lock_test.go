@@ -32,7 +32,7 @@ type zoneNode struct {
 	front *front // its own way to the provider
 }
 
-const zoneLockTimes = "leader: {lock: zone, heartbeat: 1s, takeover: 8s, poll: 1s}\n"
+const zoneLockTimes = "leader: {lock: zone, heartbeat: 2s, takeover: 10s, poll: 1s}\n"
 
 func newZoneLock(t *testing.T) *zoneLock {
 	t.Helper()
