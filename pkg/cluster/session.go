@@ -239,7 +239,7 @@ func (s *session) readAll(ctx context.Context) (revision int64, err error) {
 		s.take(kv, false)
 	}
 	for _, p := range s.heard {
-		p.fresh, p.news, p.whole = false, nil, true // what stood there proves nothing
+		p.beaten, p.news, p.whole = false, nil, true // what stood there proves nothing
 	}
 	s.newWords = false
 	if err := s.bring(ctx); err != nil {
