@@ -49,7 +49,7 @@
 //	  assembly
 //	    daemon/            the loop that feeds the engine and carries out its effects
 //	    simulate/          the same decisions in virtual time, from a timeline of events
-//	    lab/               backends that can be broken and mended, on loopback
+//	    lab/               backends that can be broken and mended, and a resolver, on loopback
 //	    cli/               one file per command
 //	    bench/             the daemon under load, beside a floor, against goals
 //	      yardstick/       the command of it

@@ -84,7 +84,7 @@ var rooms = map[string]allowed{
 			"store reconcile observe control config",
 		mods: "github.com/coreos/go-systemd/v22/daemon golang.org/x/sys/unix",
 	},
-	"pkg/lab": {mods: "golang.org/x/sys/unix"},
+	"pkg/lab": {mods: "github.com/miekg/dns golang.org/x/sys/unix"},
 	"pkg/simulate": {
 		own:  "record check health override steer plan engine clock provider provider/memory reconcile config daemon",
 		mods: "github.com/spf13/pflag",

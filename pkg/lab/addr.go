@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"strings"
 	"syscall"
 )
 
@@ -22,25 +23,35 @@ func FreeAddrs(n int) ([]string, error) {
 	if n < 1 || n > lastHost-firstHost+1 {
 		return nil, fmt.Errorf("find free addresses: expected 1 to %d, got %d", lastHost-firstHost+1, n)
 	}
+	hosts := make([]string, n)
+	for i := range hosts {
+		hosts[i] = "127.0.0." + strconv.Itoa(firstHost+i)
+	}
+	return FreeAddrsOf(hosts...)
+}
+
+// FreeAddrsOf finds one TCP port that is free on all of some addresses, and gives
+// each with it, as ADDRESS:PORT. Nothing holds them until the caller listens.
+func FreeAddrsOf(hosts ...string) ([]string, error) {
 	var err error
 	for range attempts {
 		var addrs []string
-		if addrs, err = tryAddrs(n); err == nil {
+		if addrs, err = tryAddrs(hosts); err == nil {
 			return addrs, nil
 		}
 		if !errors.Is(err, syscall.EADDRINUSE) {
 			break
 		}
 	}
-	return nil, fmt.Errorf("find %d free addresses from 127.0.0.%d: %w", n, firstHost, err)
+	return nil, fmt.Errorf("find a port that is free on %s: %w", strings.Join(hosts, ", "), err)
 }
 
 // tryAddrs listens on all addresses at once, on the port that was free on the
 // first.
-func tryAddrs(n int) (addrs []string, err error) {
+func tryAddrs(hosts []string) (addrs []string, err error) {
 	port := 0
-	for i := range n {
-		listener, listenErr := net.Listen("tcp", net.JoinHostPort("127.0.0."+strconv.Itoa(firstHost+i), strconv.Itoa(port)))
+	for _, host := range hosts {
+		listener, listenErr := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port)))
 		if listenErr != nil {
 			return nil, listenErr
 		}

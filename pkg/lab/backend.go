@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +15,9 @@ import (
 	"time"
 )
 
+// IdentityHeader is the header in which a backend tells its name.
+const IdentityHeader = "X-Backend"
+
 // headerTimeout is how long a client may take to send its request.
 const headerTimeout = 10 * time.Second
 
@@ -21,13 +25,15 @@ const headerTimeout = 10 * time.Second
 // methods may be called by any number of goroutines at once.
 //
 // "/healthz" answers {"status":"ok","backend":"NAME"}, "/" a line of text that
-// names the backend.
+// names the backend. The header IdentityHeader of both has its name as well.
 type Backend struct {
 	name, addr string
 	requests   atomic.Int64
 
 	mu      sync.Mutex // guards what follows
 	mode    Mode
+	cert    *tls.Certificate // nil serves without TLS
+	http2   bool             // offered over TLS
 	started bool
 	held    *os.File      // keeps the address from Start to Close
 	changed chan struct{} // closed when the mode changes, which frees what hangs
@@ -49,6 +55,22 @@ func (b *Backend) Addr() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.addr
+}
+
+// Secure lets the backend serve over TLS from the next Start on, by HTTP/2 with the
+// clients that offer it, or by HTTP/1.1 alone.
+func (b *Backend) Secure(cert tls.Certificate, http2 bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.cert, b.http2 = &cert, http2
+}
+
+// Show lets the backend of a TLS server show another certificate on connections to
+// come. Those that are open stay, and no client resumes an earlier session.
+func (b *Backend) Show(cert tls.Certificate) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.cert = &cert
 }
 
 // Mode is how the backend behaves now.
@@ -95,6 +117,9 @@ func (b *Backend) Break(mode Mode) error {
 	defer b.mu.Unlock()
 	if !b.started {
 		return fmt.Errorf("break backend %s: it does not run; start it first", b.name)
+	}
+	if b.http2 && (mode == Hang || mode == Reset) {
+		return fmt.Errorf("break backend %s: mode %s is of HTTP/1.1 connections, and it serves HTTP/2", b.name, mode)
 	}
 	if err := b.enter(mode); err != nil {
 		return fmt.Errorf("bring backend %s to mode %s: %w", b.name, mode, err)
@@ -155,13 +180,27 @@ func (b *Backend) open() error {
 		ReadHeaderTimeout: headerTimeout,
 		ErrorLog:          log.New(io.Discard, "", 0), // broken connections are what the lab is for
 	}
+	serve := func() error { return server.Serve(listener) }
+	if b.cert != nil {
+		server.Protocols = new(http.Protocols)
+		server.Protocols.SetHTTP1(true)
+		server.Protocols.SetHTTP2(b.http2)
+		server.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, SessionTicketsDisabled: true, GetCertificate: b.certificate}
+		serve = func() error { return server.ServeTLS(listener, "", "") }
+	}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = server.Serve(listener) // always an error: that it was closed
+		_ = serve() // always an error: that it was closed
 	}()
 	b.server, b.ended = server, ended
 	return nil
+}
+
+func (b *Backend) certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.cert, nil
 }
 
 // shut ends what open began, connections included.
@@ -198,6 +237,7 @@ func (b *Backend) serve(w http.ResponseWriter, r *http.Request) {
 }
 
 func (b *Backend) answer(w http.ResponseWriter, r *http.Request, status int) {
+	w.Header().Set(IdentityHeader, b.name)
 	var body []byte
 	switch {
 	case status != http.StatusOK:
