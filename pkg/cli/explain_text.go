@@ -20,7 +20,7 @@ type explainer struct {
 func (a *app) printExplanation(e control.Explanation) {
 	x := explainer{a.io.Out, e}
 	if e.Daemon {
-		x.line("node %s, %s, at %s", e.Node, leaderWords(e.Leader), e.At.Local().Format(time.RFC3339))
+		x.line("node %s, %s, at %s", e.Node, leaderWords(e.Leader, e.At), e.At.Local().Format(time.RFC3339))
 	} else {
 		x.line("no daemon runs here: this is what was saved %s, and nothing was probed", x.when(*e.SavedAt))
 	}
@@ -385,7 +385,7 @@ func (x *explainer) plan(r control.ExplainedRecord) {
 		x.field(0, "zone", "%s", zoneWords(r.Zone, r.ZoneError))
 	}
 	if x.e.Leader.State != "leader" {
-		x.field(0, "writer", "this node writes nothing: it is %s", leaderWords(x.e.Leader))
+		x.field(0, "writer", "this node writes nothing: it is %s", leaderWords(x.e.Leader, x.e.At))
 	}
 }
 

@@ -72,7 +72,7 @@ func (a *app) status(ctx context.Context, name string) error {
 }
 
 func (a *app) printStatus(s control.Status, now time.Time) {
-	fmt.Fprintf(a.io.Out, "node %s, %s\n", s.Node, leaderWords(s.Leader))
+	fmt.Fprintf(a.io.Out, "node %s, %s\n", s.Node, leaderWords(s.Leader, now))
 	for _, n := range s.Notices {
 		fmt.Fprintf(a.io.Out, "notice: %s\n", strings.ReplaceAll(n, "\n", "\n  "))
 	}
@@ -114,7 +114,10 @@ func canaryLine(c control.Canary, now time.Time) string {
 	return strings.TrimSpace(text)
 }
 
-func leaderWords(l control.Leader) string {
+// startsWithin is how long nobody need to lead while nodes start and end.
+const startsWithin = 10 * time.Second
+
+func leaderWords(l control.Leader, now time.Time) string {
 	switch l.State {
 	case "leader":
 		text := "leader"
@@ -123,7 +126,11 @@ func leaderWords(l control.Leader) string {
 		}
 		return text
 	case "none":
-		return "not the leader: " + l.Detail
+		text := "not the leader"
+		if l.Since != nil && now.Sub(*l.Since) >= startsWithin {
+			text += fmt.Sprintf(", and for %s nobody is known to be", since(now, *l.Since))
+		}
+		return text + ": " + l.Detail
 	}
 	return l.State + ": " + l.Detail
 }

@@ -60,7 +60,7 @@ var controlKeys = []field{
 }
 
 var leaderKeys = []field{
-	{name: "lock", kind: choice("file", "zone", "etcd", "none"), def: "file", doc: "what keeps two sidesteps from writing at once: a lock file in state.dir (one host), the zone's stamp, etcd, or nothing"},
+	{name: "lock", kind: choice("file", "zone", "etcd", "none"), def: "file", doc: "what keeps two sidesteps from writing at once: a lock file in state.dir (one host), the zone's stamp, etcd, or nothing; that no node is known to lead is an alarm of every node, in status, log and journal, after lease and safety (15s of it when auto) with etcd, after the time within which a standby takes over with zone (validate says it), and after 30s with file"},
 	{name: "i_am_alone", kind: boolean(), def: "false", doc: "your word that no other sidestep writes to these zones; needed for lock: none"},
 	{name: "lease", kind: duration(10 * time.Second), def: "30s", doc: "only with lock: etcd: a leader that etcd hears nothing of for so long is replaced, and stops before; no call to a provider is given longer than about two thirds of it"},
 	{name: "safety", kind: autoDuration(), def: "auto", doc: "only with lock: etcd: how long a new leader adds and takes nothing away, for calls of the leader before that come late; auto is the shortest time that is safe in each zone, which validate works out, and 15s where the provider compares and swaps, at most until it did so first"},

@@ -118,7 +118,8 @@ type Schedule struct {
 type Leader struct {
 	State  string     `json:"state"` // leader, standby, none, two-writers
 	Holder string     `json:"holder"`
-	Until  *time.Time `json:"until"` // until when the leader may believe it; null without an end
+	Until  *time.Time `json:"until"`           // until when the leader may believe it; null without an end
+	Since  *time.Time `json:"since,omitempty"` // of the state none: when this node knew somebody to lead last, or began
 	Detail string     `json:"detail,omitempty"`
 }
 

@@ -71,18 +71,19 @@ type Daemon struct {
 	writes    []writeLine
 	rivals    map[record.Name]*reconcile.TwoWritersError
 	ages      map[record.Name]zoneAge
-	shown     map[record.Name]string // by zone: the plan that a shadow logged last
-	takenUp   time.Time              // what was saved until then is taken up
-	watched   time.Time              // of a command: when the targets were watched last that it found judged
-	found     engine.State           // all that a command found saved
-	fresh     bool                   // found is young enough to go by
-	saved     time.Time              // wall time of the last try to save
-	saving    time.Duration          // how long the last save took
-	unsaved   error                  // why it failed
-	apart     error                  // why this node is not among the others; nil when it is
-	tuned     int                    // the most targets that the Go runtime was fitted to
-	unheard   map[record.Name]bool   // zones from which no word came since the start; nil when all have told
-	news      bool                   // something changed that was not saved yet
+	vacant    map[record.Name]*vacancy // by zone with a lease of its own, and "" for all
+	shown     map[record.Name]string   // by zone: the plan that a shadow logged last
+	takenUp   time.Time                // what was saved until then is taken up
+	watched   time.Time                // of a command: when the targets were watched last that it found judged
+	found     engine.State             // all that a command found saved
+	fresh     bool                     // found is young enough to go by
+	saved     time.Time                // wall time of the last try to save
+	saving    time.Duration            // how long the last save took
+	unsaved   error                    // why it failed
+	apart     error                    // why this node is not among the others; nil when it is
+	tuned     int                      // the most targets that the Go runtime was fitted to
+	unheard   map[record.Name]bool     // zones from which no word came since the start; nil when all have told
+	news      bool                     // something changed that was not saved yet
 }
 
 // New builds everything, and looks into the state directory. It sends nothing,
@@ -107,6 +108,7 @@ func New(options Options) (*Daemon, error) {
 		loaded:   options.Clock.Wall(),
 		rivals:   map[record.Name]*reconcile.TwoWritersError{},
 		ages:     map[record.Name]zoneAge{},
+		vacant:   map[record.Name]*vacancy{},
 		shown:    map[record.Name]string{},
 	}
 	if options.Once {

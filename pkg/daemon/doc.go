@@ -24,6 +24,9 @@
 // them, and pkg/reconcile knows which.
 // Who waits for the directory, and a shadow, leave no trace in it.
 //
+// Every node but a shadow keeps since when it has known of no leader. When that is
+// longer than the lock takes to replace one, it is an alarm (vacancy.go).
+//
 // Run is the daemon; Once is the same machine for one-shot commands, probing
 // by rounds instead of by schedule.
 package daemon

@@ -123,8 +123,8 @@ func TestCase79LeaderOfAZoneIsCutOff(t *testing.T) {
 		if n := len(w.log.with("ERROR no longer the leader")); n != 1 {
 			t.Errorf("%d lines tell of the loss", n)
 		}
-		if n := len(w.journal("leader")); n != 2 {
-			t.Errorf("%d lines of the journal, want won and lost", n)
+		if n := len(w.journal("leader")); n != 4 {
+			t.Errorf("%d lines of the journal, want won, lost, none while it saw nobody, and led", n)
 		}
 	})
 }

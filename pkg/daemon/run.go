@@ -87,6 +87,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 	}
 	running.start("control", socket)
 	running.start("lease", d.lead)
+	running.start("vacancy", d.watchVacancies)
 	running.start("writer", func(ctx context.Context) error { d.writer.Run(ctx); return nil })
 	running.start("schedule", func(ctx context.Context) error { d.schedule.Run(ctx); return nil })
 	running.start("canary", d.watchCanary)

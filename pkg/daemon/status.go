@@ -92,9 +92,9 @@ func (d *Daemon) describe(e *engine.Engine, only record.Name) control.Status {
 }
 
 // leaderStatus is the lease's, unless another node writes one of the zones: a
-// lease of this host does not bind it.
+// lease of this host does not bind it. It belongs to the loop.
 func (d *Daemon) leaderStatus() control.Leader {
-	status := d.leader.status(d.now())
+	status := d.vacated("", d.leader.status(d.now()))
 	if d.leader.zoned && status.State == "leader" {
 		return d.zonesLeader()
 	}
@@ -156,7 +156,7 @@ func (d *Daemon) notices(view engine.View) []string {
 		notices = append(notices, fmt.Sprintf("the reload at %s was refused, and the config of %s is in force: %v",
 			d.refusedAt.Format(time.RFC3339), d.loaded.Format(time.RFC3339), d.refused))
 	}
-	notices = append(notices, d.unseenNotices()...)
+	notices = append(notices, d.vacancyNotices()...)
 	notices = append(notices, d.nodeNotices()...)
 	return append(notices, d.lateness(d.schedule.Stats())...)
 }

@@ -37,23 +37,34 @@ func (d *Daemon) standsBy(zone record.Name) bool {
 }
 
 // zoneLeader says who leads a zone that has a lease of its own; nil where it has
-// none.
+// none. It belongs to the loop.
 func (d *Daemon) zoneLeader(zone record.Name) *control.Leader {
 	lead, leased := d.writer.Leadership(zone)
 	now := d.now()
-	process := d.leader.status(now)
+	out := d.leader.status(now)
 	switch {
 	case !leased:
 		return nil
-	case process.State != "leader":
-		return &process // and has not looked at the stamp
+	case out.State != "leader":
+		out = d.vacated("", out) // and has not looked at the stamp
+		return &out
 	case lead.Leads:
 		until := now.Wall.Add(lead.Until - now.Boot)
 		return &control.Leader{State: "leader", Holder: d.leader.node, Until: &until}
 	case lead.Holder != "":
-		return &control.Leader{State: "standby", Holder: lead.Holder, Detail: fmt.Sprint(lead.Why)}
+		out = control.Leader{State: "standby", Holder: lead.Holder, Detail: fmt.Sprint(lead.Why)}
+	default:
+		out = control.Leader{State: "none", Detail: fmt.Sprint(lead.Why)}
 	}
-	return &control.Leader{State: "none", Detail: fmt.Sprint(lead.Why)}
+	if out = d.vacated(zone, out); out.State == "none" {
+		switch {
+		case lead.Unseen != nil:
+			out.Detail = fmt.Sprintf("the stamp, which says who leads, cannot be looked at: %v", lead.Unseen)
+		case lead.Untook != nil:
+			out.Detail = fmt.Sprintf("the zone is nobody else's, and this node's stamp is not taken: %v", lead.Untook)
+		}
+	}
+	return &out
 }
 
 // zonesLeader is what people are told of all zones together where each has a lease
@@ -76,18 +87,6 @@ func (d *Daemon) zonesLeader() control.Leader {
 		}
 	}
 	return all
-}
-
-// unseenNotices tell of stamps that cannot be looked at, before anybody loses the
-// zone by it.
-func (d *Daemon) unseenNotices() []string {
-	var notices []string
-	for _, zone := range zonesOf(d.options.Config) {
-		if lead, _ := d.writer.Leadership(zone); lead.Unseen != nil {
-			notices = append(notices, fmt.Sprintf("zone %s: the stamp, which says who leads, cannot be looked at: %v", zone, lead.Unseen))
-		}
-	}
-	return notices
 }
 
 // butTheStamp says of notices that nothing is written what is written still where the

@@ -24,6 +24,7 @@ type stampLease struct {
 	watch  *zone.Watch
 	broken error         // the provider was found not to compare: nothing can be a lease there
 	unseen error         // the last look at the stamp failed
+	untook error         // the provider did not take the last stamp of this process, although the zone was nobody else's
 	latest string        // nonce of the last stamp that was accepted
 	shown  time.Duration // boot time from which every list shows it
 }
@@ -101,7 +102,7 @@ func (l *stampLease) outcome(nonce string, now time.Duration, err error) {
 	switch {
 	case err == nil:
 		l.watch.Accepted(nonce)
-		l.latest, l.shown = nonce, now+l.watch.Times().Lag
+		l.latest, l.shown, l.untook = nonce, now+l.watch.Times().Lag, nil
 	case !gateClosed(err) && provider.ClassOf(err) == provider.FencedOut:
 		l.void()
 	}
@@ -133,6 +134,13 @@ func (l *stampLease) unsaid(err error) bool {
 	news := (err == nil) != (l.unseen == nil)
 	l.unseen = err
 	return news
+}
+
+// refused takes why the provider did not take a stamp: nobody was faster.
+func (l *stampLease) refused(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.untook = err
 }
 
 // gate is the error of a zone that is not this process's, as far as it knows.
@@ -181,35 +189,6 @@ func (l *stampLease) holder(v zone.View, wall time.Time) string {
 func (l *stampLease) hint(v zone.View, now time.Duration) string {
 	left := max(0, v.Since+l.watch.Times().Takeover-now).Round(time.Second)
 	return fmt.Sprintf("a daemon that stands by takes over when the stamp stays as it is for another %s; at once: sidestep reconcile --take-over", left)
-}
-
-// Leadership is how a node stands to a zone whose stamp is the lease.
-type Leadership struct {
-	Leads  bool
-	Holder string        // the other node; empty when there is none
-	Until  time.Duration // boot time until which Leads may be believed; else from which another's stamp may be taken over; 0 for neither
-	Why    error         // it does not lead
-	Unseen error         // the last look at the stamp failed
-}
-
-// Leadership tells how this node stands to a zone; false where its stamp is not the
-// lease.
-func (r *Reconciler) Leadership(name record.Name) (Leadership, bool) {
-	if w, found := r.workers[name]; found && w.lease != nil {
-		return w.leadership(), true
-	}
-	return Leadership{}, false
-}
-
-func (w *worker) leadership() Leadership {
-	now, wall := w.options.Clock.Boot(), w.options.Clock.Wall()
-	v := w.lease.view()
-	out := Leadership{Holder: v.Holder, Until: v.Until, Why: w.lease.gate(now, wall)}
-	out.Leads = out.Why == nil
-	w.lease.mu.Lock()
-	defer w.lease.mu.Unlock()
-	out.Unseen = w.lease.unseen
-	return out
 }
 
 // barredPause is how often a process that may not write at all asks whether it may.
@@ -369,6 +348,9 @@ func (w *worker) claimLease(ctx context.Context, fencer provider.Fencer, seen *p
 		w.wroteStamp(next)
 	}
 	w.lease.outcome(next.Nonce, w.options.Clock.Boot(), err)
+	if err != nil && !gateClosed(err) && provider.ClassOf(err) != provider.FencedOut {
+		w.lease.refused(err)
+	}
 	return err
 }
 
@@ -451,23 +433,4 @@ func (r *round) outwait(ctx context.Context) (silent bool, err error) {
 		return false, err
 	}
 	return r.lease.view().Since == v.Since, nil
-}
-
-// Lead says how a node stood to a zone whose stamp is the lease, and how it stands
-// now.
-type Lead struct {
-	Zone    record.Name
-	Was, Is Leadership
-}
-
-// tellLead tells of a zone that was won or lost, and of another holder.
-func (w *worker) tellLead() {
-	now := w.leadership()
-	if w.options.Led == nil || now.Leads == w.told.Leads && now.Holder == w.told.Holder {
-		w.told = now
-		return
-	}
-	was := w.told
-	w.told = now
-	w.options.Led(Lead{Zone: w.zone.Name, Was: was, Is: now})
 }
