@@ -50,6 +50,7 @@
 //	    daemon/            the loop that feeds the engine and carries out its effects
 //	    simulate/          the same decisions in virtual time, from a timeline of events
 //	    lab/               backends that can be broken and mended, and a resolver, on loopback
+//	    drill/             a failover rehearsed, and what moves timed apart from what does not
 //	    cli/               one file per command
 //	    bench/             the daemon under load, beside a floor, against goals
 //	      yardstick/       the command of it

@@ -84,13 +84,14 @@ var rooms = map[string]allowed{
 			"store reconcile observe control config",
 		mods: "github.com/coreos/go-systemd/v22/daemon golang.org/x/sys/unix",
 	},
-	"pkg/lab": {mods: "github.com/miekg/dns golang.org/x/sys/unix"},
+	"pkg/lab":   {mods: "github.com/miekg/dns golang.org/x/sys/unix"},
+	"pkg/drill": {own: "record authority lab observe", mods: "github.com/miekg/dns"},
 	"pkg/simulate": {
 		own:  "record check health override steer plan engine clock provider provider/memory reconcile config daemon",
 		mods: "github.com/spf13/pflag",
 	},
 	"pkg/cli": {
-		own:  "record check override config control daemon lab observe provider simulate",
+		own:  "record check override config control daemon drill lab observe provider simulate",
 		mods: "github.com/rs/zerolog github.com/spf13/cobra github.com/spf13/pflag",
 	},
 	"pkg/bench":           {own: "record steer plan", mods: "golang.org/x/sys/unix"},

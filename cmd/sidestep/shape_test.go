@@ -63,6 +63,14 @@ var shapes = map[string]shape{
 		"zone": name{}, "in_sync": boolean{}, "checksum": text{}, "changes": list{changeShape}, "blocked": texts{},
 		"applied": list{changeShape}, "verified": boolean{},
 	}}},
+	"drill --local": object{
+		"name": name{}, "type": word{"A"}, "from": text{}, "to": text{}, "protocol": word{"HTTP/1.1", "HTTP/2.0"}, "tls": boolean{},
+		"ttl_ms": number{}, "negative_ttl_ms": number{}, "attempts": number{}, "held": boolean{}, "not_tested": list{text{}},
+		"rows": list{object{
+			"row": number{}, "what": text{}, "reached": boolean{}, "held": boolean{}, "seen": text{}, "at_ms": number{},
+			"event": word{"authority-new", "cache-old", "cache-new", "kept-old", "certificate-refused", "new-connection-new", "negative-cached", "negative-old", "recovered"},
+		}},
+	},
 	"simulate": object{
 		"at": text{}, "name": name{}, "type": text{}, "variant": empty{text{}}, "live": list{text{}}, "paused": list{text{}},
 		"weights": numbers{}, "reason": text{},
