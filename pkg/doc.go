@@ -41,7 +41,7 @@
 //	    store/             journal and snapshot on disk; knows bytes, not health
 //	    cluster/           what nodes share over an etcd: what each sees, what persons said
 //	    reconcile/         the only writer: list, plan, limits, apply, verify
-//	    observe/           what a name server answers, seen from outside
+//	    observe/           the clocks of a switch: name servers, resolver, kept and new connection
 //	    resolve/           the addresses of a name, as the resolvers of this machine tell them
 //	      resolvetest/     a resolver that can be broken, for tests
 //	    control/           the socket that commands and status go through

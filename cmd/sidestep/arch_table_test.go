@@ -69,7 +69,7 @@ var rooms = map[string]allowed{
 	"pkg/lease/etcd/etcdtest":       {own: "provider/providertest/realserver", mods: "go.etcd.io/etcd go.uber.org/zap"},
 	"pkg/store":                     {mods: "github.com/google/renameio/v2 golang.org/x/sys/unix"},
 	"pkg/reconcile":                 {own: "record steer plan engine provider clock lease lease/zone"},
-	"pkg/observe":                   {own: "record", mods: "github.com/miekg/dns"},
+	"pkg/observe":                   {own: "record check", mods: "github.com/miekg/dns golang.org/x/net/http/httpguts"},
 	"pkg/resolve":                   {own: "observe", mods: "github.com/miekg/dns"},
 	"pkg/probe/probetest":           {mods: "golang.org/x/sys/unix"},
 	"pkg/resolve/resolvetest":       {mods: "github.com/miekg/dns"},

@@ -68,19 +68,26 @@ func ask(ctx context.Context, server string, name record.Name, t record.Type) (A
 	if err != nil {
 		return Answer{}, err
 	}
+	_, a, err := pose(ctx, addr, name, t, false)
+	return a, err
+}
+
+// pose asks one server, with or without recursion, and gives its message and
+// what that says of the name.
+func pose(ctx context.Context, server netip.AddrPort, name record.Name, t record.Type, recursion bool) (*dns.Msg, Answer, error) {
 	kind, known := dns.StringToType[string(t)]
 	if !known || kind == dns.TypeAXFR || kind == dns.TypeIXFR {
-		return Answer{}, fmt.Errorf("type %q is none that can be asked for", t)
+		return nil, Answer{}, fmt.Errorf("type %q is none that can be asked for", t)
 	}
 	question := new(dns.Msg).SetQuestion(dns.Fqdn(string(name)), kind).SetEdns0(udpSize, false)
-	question.RecursionDesired = false
-	reply, transport, rtt, err := Exchange(ctx, addr, question)
+	question.RecursionDesired = recursion
+	reply, transport, rtt, err := Exchange(ctx, server, question)
 	if err != nil {
-		return Answer{}, err
+		return nil, Answer{}, err
 	}
 	a := read(reply, name, t)
-	a.Server, a.Transport, a.RTT = addr.String(), transport, rtt
-	return a, nil
+	a.Server, a.Transport, a.RTT = server.String(), transport, rtt
+	return reply, a, nil
 }
 
 func parseServer(s string) (netip.AddrPort, error) {

@@ -1,0 +1,170 @@
+package observe
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Row is one line of the decision table: what is seen in an incident, and where
+// to look because of it.
+type Row struct{ Seen, Look string }
+
+// The rows of the decision table.
+var (
+	rowServers   = Row{"name servers of the zone differ", "the transfer between them, or the provider's propagation"}
+	rowPath      = Row{"authoritative new, application old", "resolver path and TTL: which resolver it asks, how long its cache holds"}
+	rowAge       = Row{"cache new, peer old", "connection age: the pool's lifetime, the old server's keep-alive, a retirement"}
+	rowRouting   = Row{"new peer, wrong backend", "gateway routing: the upstreams of what stands between, and when it resolves them"}
+	rowNegative  = Row{"repaired, but NXDOMAIN or NODATA", "the negative TTL: the lower of the SOA's TTL and MINIMUM"}
+	rowTransport = Row{"resolved, but no connection", "transport, TLS, deadlines: firewall, certificate, time limits"}
+)
+
+// Table lists the rows of the decision table in the order in which a change
+// passes what they name.
+func Table() []Row {
+	return []Row{rowServers, rowPath, rowNegative, rowAge, rowRouting, rowTransport}
+}
+
+// Finding is a row of the decision table that fits what was seen, with the
+// facts that it fits.
+type Finding struct {
+	Row
+	Facts string
+}
+
+// Findings are the rows that fit the last sample, in the order of Table. They
+// say where to look, and are no verdict: what was not looked at, they do not
+// know.
+func (t *Timeline) Findings() []Finding {
+	if len(t.Samples) == 0 {
+		return nil
+	}
+	s := t.Samples[len(t.Samples)-1]
+	var found []Finding
+	add := func(row Row, facts string) {
+		if facts != "" {
+			found = append(found, Finding{row, facts})
+		}
+	}
+	add(rowServers, s.serversDiffer())
+	add(rowPath, s.cacheOld())
+	add(rowNegative, s.cacheDenies())
+	add(rowAge, s.peerOld())
+	add(rowRouting, t.backendOld())
+	add(rowTransport, s.unreached())
+	return found
+}
+
+// agreed is the answer of all name servers of the zone that told one, if that
+// is one answer.
+func (s Sample) agreed() (View, bool) {
+	told := slices.DeleteFunc(slices.Clone(s.Servers), func(v View) bool { return !v.Outcome.Told() })
+	if len(told) == 0 || slices.ContainsFunc(told, func(v View) bool { return !v.same(told[0]) }) {
+		return View{}, false
+	}
+	return told[0], true
+}
+
+func (s Sample) serversDiffer() string {
+	groups := map[string][]string{}
+	var order []string
+	for _, v := range s.Servers {
+		if !v.Outcome.Told() {
+			continue
+		}
+		if said := v.Said(); groups[said] == nil {
+			order = append(order, said)
+		}
+		groups[v.Said()] = append(groups[v.Said()], v.Server.String())
+	}
+	if len(order) < 2 {
+		return ""
+	}
+	words := make([]string, len(order))
+	for i, said := range order {
+		words[i] = strings.Join(groups[said], ", ") + " answers " + said
+	}
+	return strings.Join(words, "; ")
+}
+
+func (s Sample) cacheOld() string {
+	zone, ok := s.agreed()
+	cache := s.Resolver
+	if !ok || zone.Outcome != Answered || cache.Outcome != Answered || len(zone.Values) == 0 || slices.Equal(zone.Values, cache.Values) {
+		return ""
+	}
+	return fmt.Sprintf("the zone answers %s, resolver %s still %s, for %s more", zone.Said(), cache.Server, cache.Said(), cache.TTL)
+}
+
+func (s Sample) cacheDenies() string {
+	zone, ok := s.agreed()
+	cache := s.Resolver
+	if !ok || zone.Outcome != Answered || !cache.Outcome.Negative() {
+		return ""
+	}
+	return fmt.Sprintf("the zone answers %s, resolver %s still %s, for %s more", zone.Said(), cache.Server, cache.Said(), cache.TTL)
+}
+
+// peerOld compares the kept connection with the addresses that new ones go to.
+func (s Sample) peerOld() string {
+	if s.Kept == nil || !s.Kept.Connected() || !s.Kept.Reached() || s.Resolver.Outcome != Answered {
+		return ""
+	}
+	var to []string
+	for _, r := range s.New {
+		if !r.Address.IsValid() || r.Address == s.Kept.Address {
+			return ""
+		}
+		to = append(to, r.Address.Addr().String())
+	}
+	if len(to) == 0 {
+		return ""
+	}
+	age := s.Kept.At.Sub(s.Kept.Opened).Round(time.Second)
+	return fmt.Sprintf("the kept connection, open for %s, still leads to %s; new ones go to %s", age, s.Kept.Address.Addr(), strings.Join(to, ", "))
+}
+
+// backendOld finds a backend that answers though the name moved away from it:
+// at an address that it did not have when the watch began, or through a way
+// whose address stayed.
+func (t *Timeline) backendOld() string {
+	first, last := t.Samples[0], t.Samples[len(t.Samples)-1]
+	if sharesValue(first.Resolver.Values, last.Resolver.Values) || last.Resolver.Outcome != Answered || first.Resolver.Outcome != Answered {
+		return ""
+	}
+	before := map[string]netip.Addr{}
+	for _, r := range first.New {
+		if r.Identity != "" {
+			before[r.Identity] = r.Address.Addr()
+		}
+	}
+	for _, r := range last.New {
+		if old, known := before[r.Identity]; known && r.Identity != "" {
+			if old == r.Address.Addr() {
+				return fmt.Sprintf("the name moved from %s to %s, and behind %s it is still %s", first.Resolver.Said(), last.Resolver.Said(), old, r.Identity)
+			}
+			return fmt.Sprintf("%s answers at %s as it did at %s", r.Identity, r.Address.Addr(), old)
+		}
+	}
+	return ""
+}
+
+func sharesValue(a, b []string) bool {
+	return slices.ContainsFunc(a, func(v string) bool { return slices.Contains(b, v) })
+}
+
+func (s Sample) unreached() string {
+	if s.Resolver.Outcome != Answered {
+		return ""
+	}
+	var words []string
+	for _, r := range s.New {
+		if r.Address.IsValid() && !r.Reached() {
+			words = append(words, fmt.Sprintf("%s: %s/%s %s", r.Address.Addr(), r.Phase, r.Cause, r.Detail))
+		}
+	}
+	return strings.Join(words, "; ")
+}
