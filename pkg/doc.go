@@ -16,6 +16,7 @@
 //	    override/          an operator's word, with its reason and its end
 //	    steer/             what is usable, and the policy, become the wanted answers, with reasons
 //	    plan/              wanted against seen becomes a sorted list of changes, within limits
+//	    rto/               how long a switch takes, part by part, worked out from the config
 //	    engine/            one event in, effects out; the only owner of state
 //	  edges: each does one kind of input or output, behind a small contract
 //	    clock/             boot time and wall time, with a fake for tests

@@ -21,7 +21,7 @@ const values = "bytes cmp crypto/sha256 encoding/binary encoding/hex errors fmt 
 // that the lists follow; the walls in arch_rules_test.go hold whatever stands
 // here.
 //
-//   - record, check, health, scenario, steer, plan and engine: values only.
+//   - record, check, health, scenario, steer, plan, rto and engine: values only.
 //   - probe and schedule report facts, never verdicts: they do not know health.
 //     scenario never sees a Result, plan never sees health.
 //   - Only reconcile writes to a zone. control asks by sending events and knows
@@ -45,6 +45,7 @@ var rooms = map[string]allowed{
 	"pkg/override": {std: values},
 	"pkg/steer":    {own: "record", std: values},
 	"pkg/plan":     {own: "record steer", std: values},
+	"pkg/rto":      {own: "record check scenario steer", std: values},
 	"pkg/engine":   {own: "record check health override scenario steer plan", std: values},
 
 	// edges
@@ -81,7 +82,7 @@ var rooms = map[string]allowed{
 	// assembly
 	"pkg/daemon": {
 		own: "record check health override scenario steer plan engine probe resolve schedule provider clock cluster lease lease/etcd lease/file lease/none lease/zone " +
-			"store reconcile observe control config",
+			"store reconcile observe control config rto",
 		mods: "github.com/coreos/go-systemd/v22/daemon golang.org/x/sys/unix",
 	},
 	"pkg/lab":   {mods: "github.com/miekg/dns golang.org/x/sys/unix"},
@@ -91,7 +92,7 @@ var rooms = map[string]allowed{
 		mods: "github.com/spf13/pflag",
 	},
 	"pkg/cli": {
-		own:  "record check override config control daemon drill lab observe provider simulate",
+		own:  "record check override config control daemon drill lab observe provider rto simulate",
 		mods: "github.com/rs/zerolog github.com/spf13/cobra github.com/spf13/pflag",
 	},
 	"pkg/bench":           {own: "record steer plan", mods: "golang.org/x/sys/unix"},

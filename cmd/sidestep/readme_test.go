@@ -239,13 +239,27 @@ func missingLine(text, in string) string {
 	return ""
 }
 
+func unindent(block string) string {
+	return strings.TrimSpace(strings.ReplaceAll("\n"+block, "\n    ", "\n")) + "\n"
+}
+
+// TestREADMERTO compares how long a switch takes with the first config, without its
+// secret, with what the README shows.
+func TestREADMERTO(t *testing.T) {
+	text := readme(t)
+	dir := shortDir(t)
+	writeAll(t, dir, map[string]string{"sidestep.yaml": between(t, text, "```yaml", "```")})
+	want := unindent(between(t, text, "    $ sidestep rto www.example.com", "Then come the way back, what other settings would save and at what price, and what"))
+	code, out, errOut := sidestepIn(t, dir, "rto", "www.example.com", "--config", "sidestep.yaml")
+	if code != 0 || !strings.HasPrefix(out, want) {
+		t.Errorf("exit %d, got\n%s%s\nthe README shows\n%s", code, out, errOut, want)
+	}
+}
+
 // TestREADMERehearsal plays the timeline of the README against its config, and
 // compares what it says with what it shows.
 func TestREADMERehearsal(t *testing.T) {
 	text := readme(t)
-	unindent := func(block string) string {
-		return strings.TrimSpace(strings.ReplaceAll("\n"+block, "\n    ", "\n")) + "\n"
-	}
 	dir := shortDir(t)
 	writeAll(t, dir, map[string]string{
 		"sidestep.yaml": between(t, text, "```yaml", "```"),

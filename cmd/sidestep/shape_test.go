@@ -56,6 +56,21 @@ var overrideShape = object{
 	"thing": text{}, "state": word{"in force", "to come", "no effect"}, "detail": empty{text{}},
 }
 
+// rtoSpan is how long something takes, in words such as 1m30s.
+func rtoSpan(more object) object {
+	fields := object{"best": text{}, "expected": text{}, "worst": text{}}
+	maps.Copy(fields, more)
+	return fields
+}
+
+var (
+	rtoPartShape = rtoSpan(object{"why": text{}, "assumed": boolean{}})
+	rtoWayShape  = object{
+		"dominates": word{"probe", "fall", "rise", "propagation", "ttl"},
+		"parts":     object{"probe": rtoPartShape, "debounce": rtoPartShape, "write": rtoPartShape, "propagation": rtoPartShape, "ttl": rtoPartShape, "negative_ttl": rtoPartShape},
+	}
+)
+
 // shapes are the answers of the commands with --json.
 var shapes = map[string]shape{
 	"plan": object{"zones": list{zoneShape}},
@@ -75,6 +90,11 @@ var shapes = map[string]shape{
 		"at": text{}, "name": name{}, "type": text{}, "variant": empty{text{}}, "live": list{text{}}, "paused": list{text{}},
 		"weights": numbers{}, "reason": text{},
 	},
+	"rto": object{"records": list{rtoSpan(object{
+		"name": name{}, "type": text{}, "variant": empty{text{}}, "dominates": rtoWayShape["dominates"], "parts": rtoWayShape["parts"],
+		"back":        rtoSpan(object{"dominates": rtoWayShape["dominates"], "parts": rtoWayShape["parts"], "waits": texts{}}),
+		"not_covered": list{text{}}, "gains": list{object{"setting": text{}, "from": text{}, "to": text{}, "expected": text{}, "worst": text{}, "price": text{}}},
+	})}},
 	"status": object{
 		"node": text{},
 		"leader": object{

@@ -36,6 +36,7 @@ Then with a config of your own (--config FILE, else
   sidestep check        what do the probes see now?
   sidestep plan         what would be written now, and why?
   sidestep simulate timeline.txt   and what, if this and that happened?
+  sidestep rto          how long would a switch take?
   sidestep reconcile    write it, once
   sidestep run          do so from now on
 
@@ -80,7 +81,7 @@ network error, 6 frozen, 10 changes are pending (plan --exit-code).`,
 		a.statusCommand(), a.explainCommand(), a.approveCommand(),
 		a.overrideCommand(), a.drainCommand(), a.undrainCommand(), a.freezeCommand(), a.unfreezeCommand(),
 		a.drillCommand(),
-		a.simulateCommand(), a.validateCommand(), a.configCommand(),
+		a.simulateCommand(), a.rtoCommand(), a.validateCommand(), a.configCommand(),
 		a.importCommand(), a.releaseCommand(),
 		a.versionCommand(), a.completionCommand(),
 	)

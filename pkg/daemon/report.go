@@ -18,16 +18,17 @@ import (
 
 // writeLine is one write as the journal and status show it.
 type writeLine struct {
-	Zone    string `json:"zone"`
-	Name    string `json:"name"`
-	Type    string `json:"type"`
-	Variant string `json:"variant"`
-	Value   string `json:"value"`
-	Action  string `json:"action"`
-	Weight  *int   `json:"weight,omitempty"`
-	From    string `json:"replaces,omitempty"`
-	Reason  string `json:"reason,omitempty"`
-	Error   string `json:"error,omitempty"`
+	Zone    string  `json:"zone"`
+	Name    string  `json:"name"`
+	Type    string  `json:"type"`
+	Variant string  `json:"variant"`
+	Value   string  `json:"value"`
+	Action  string  `json:"action"`
+	Weight  *int    `json:"weight,omitempty"`
+	From    string  `json:"replaces,omitempty"`
+	Reason  string  `json:"reason,omitempty"`
+	Error   string  `json:"error,omitempty"`
+	TookMS  float64 `json:"took_ms,omitempty"` // from when the work was taken up to the provider's answer
 
 	at time.Time
 }
@@ -44,6 +45,7 @@ func (d *Daemon) wrote(w reconcile.Write) {
 		line := writeLine{
 			Zone: string(w.Zone), Name: string(c.Key.Name), Type: string(c.Key.Type), Variant: c.Key.Variant, Value: c.Value,
 			Action: string(c.Action), Weight: weightOf(c), From: c.From, Reason: c.Reason, at: d.clock.Wall(),
+			TookMS: inMilliseconds(w.Took),
 		}
 		if w.Err != nil {
 			line.Error = w.Err.Error()

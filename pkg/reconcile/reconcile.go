@@ -106,6 +106,10 @@ type Write struct {
 	Changes []plan.Change
 	Removed []string // of Leave: what was to be removed beside answers, a line each
 	Err     error    // nil when it was accepted
+
+	// Took is how long after its work was taken up the call had ended: the list,
+	// all calls before it and what had to be waited for are in it. 0 for a call of Leave.
+	Took time.Duration
 }
 
 // Wait says that a worker waits before its next call.

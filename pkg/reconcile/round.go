@@ -27,6 +27,7 @@ type round struct {
 	*worker
 	work     engine.Work
 	orders   Orders
+	began    time.Duration // boot time at which the work was taken up
 	report   Report
 	snapshot *provider.Snapshot
 	follows  bool                  // snapshot was not listed: it is the list before, plus what was written
@@ -43,7 +44,7 @@ type round struct {
 
 func (w *worker) newRound(work engine.Work, orders Orders) *round {
 	return &round{
-		worker: w, work: work, orders: orders, report: Report{Zone: w.zone.Name},
+		worker: w, work: work, orders: orders, began: w.options.Clock.Boot(), report: Report{Zone: w.zone.Name},
 		refused: map[record.Key]int{}, accepted: map[record.Change]int{}, aside: map[record.Key]error{}, full: map[record.Key]error{}, denied: denied{},
 	}
 }

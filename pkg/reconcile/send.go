@@ -46,7 +46,7 @@ func (r *round) send(ctx context.Context, s plan.Set, next step) error {
 		r.closeNote(notes, id)
 	}
 	if r.options.Wrote != nil && !gateClosed(err) {
-		r.options.Wrote(Write{Zone: r.zone.Name, Changes: changes, Err: err})
+		r.options.Wrote(Write{Zone: r.zone.Name, Changes: changes, Err: err, Took: r.options.Clock.Boot() - r.began})
 	}
 	return r.sort(s.Key(), changes, err)
 }

@@ -1,0 +1,222 @@
+package rto_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"sidestep/pkg/check"
+	"sidestep/pkg/record"
+	"sidestep/pkg/rto"
+	"sidestep/pkg/scenario"
+	"sidestep/pkg/steer"
+)
+
+const second = time.Second
+
+func slow() *check.Spec {
+	return &check.Spec{Name: "web", Interval: 30 * second, Timeout: 5 * second, Fall: 3, Rise: 2}
+}
+
+// set is a record set of two answers, judged by some checks.
+func set(checks ...string) *steer.Spec {
+	return &steer.Spec{
+		Key: record.Key{Zone: "example.com.", Name: "www.example.com.", Type: record.A}, TTL: time.Minute, Policy: steer.All, Checks: checks,
+		Answers: []steer.Answer{{Value: "192.0.2.1", Probe: "192.0.2.1"}, {Value: "192.0.2.2", Probe: "192.0.2.2"}},
+	}
+}
+
+func conf(specs ...*check.Spec) rto.Config {
+	c := rto.Config{Checks: map[string]*check.Spec{}, Debounce: second}
+	for _, s := range specs {
+		c.Checks[s.Name] = s
+	}
+	return c
+}
+
+// measured is a zone of which everything was measured, so that nothing is assumed.
+func measured() rto.Zone {
+	return rto.Zone{
+		Known: true, Call: 10 * second,
+		Write:  rto.Measure([]time.Duration{3 * second, second, 2 * second}),
+		Spread: rto.Measure([]time.Duration{4 * second}),
+	}
+}
+
+// expect compares a part, or the sum under the name "all", in seconds.
+func expect(t *testing.T, way rto.Way, name rto.PartName, best, expected, worst float64) {
+	t.Helper()
+	got := way.Part(name).Span
+	if name == "all" {
+		got = way.Sum()
+	}
+	in := func(s float64) time.Duration { return time.Duration(s * float64(second)) }
+	if want := (rto.Span{Best: in(best), Expected: in(expected), Worst: in(worst)}); got != want {
+		t.Errorf("%s: got %v, want %v", name, got, want)
+	}
+}
+
+// TestParts adds up a switch by hand: every 30 s, a timeout of 5 s, three failures,
+// a TTL of a minute.
+func TestParts(t *testing.T) {
+	e := rto.Of(conf(slow()), measured(), set("web"))
+	for _, part := range []struct {
+		name                  rto.PartName
+		best, expected, worst float64
+	}{
+		{rto.Probe, 0, 15, 30},
+		{rto.Fall, 60, 60, 60},
+		{rto.Extra, 0, 0, 30},
+		{rto.Timeout, 0, 5, 5},
+		{rto.Debounce, 1, 1, 1},
+		{rto.Write, 1, 2, 3},
+		{rto.Propagation, 4, 4, 4},
+		{rto.TTL, 0, 30, 60},
+		{rto.NegativeTTL, 0, 0, 0},
+		{"all", 66, 117, 193},
+	} {
+		expect(t, e.Out, part.name, part.best, part.expected, part.worst)
+	}
+	if longest := e.Out.Longest().Name; longest != rto.Fall { // the ttl is as long at worst, and shorter as a rule
+		t.Errorf("the longest part is %s", longest)
+	}
+	expect(t, e.Back, rto.Rise, 30, 30, 30)
+	expect(t, e.Back, rto.Hold, 0, 0, 0)
+	expect(t, e.Back, "all", 36, 82, 163)
+	if !slices.ContainsFunc(e.Limits, func(l string) bool { return strings.HasPrefix(l, "kept connections") }) {
+		t.Errorf("kept connections are not named: %q", e.Limits)
+	}
+}
+
+// TestJudges: the fastest check decides what is best, the slowest what is worst.
+func TestJudges(t *testing.T) {
+	fast := &check.Spec{Name: "ssh", Interval: 2 * second, Timeout: second, Fall: 2, Rise: 1}
+	e := rto.Of(conf(slow(), fast), measured(), set("web", "ssh"))
+	expect(t, e.Out, "all", 2+6, 1+2+1+1+6+30, 193)
+	expect(t, e.Back, "all", 0+6-1+1, 82, 163) // to be usable all have to pass: the slowest decides what is expected
+	t.Run("fastinter", func(t *testing.T) {
+		s := slow()
+		s.FastInter = 2 * second
+		e := rto.Of(conf(s), measured(), set("web"))
+		expect(t, e.Out, rto.Fall, 4, 10, 10) // not before the probe in flight has ended
+	})
+	t.Run("vantages", func(t *testing.T) {
+		c := conf(slow())
+		c.Judged = map[check.Target]*check.Vantages{}
+		for _, address := range []string{"192.0.2.1", "192.0.2.2"} {
+			c.Judged[check.Target{Check: "web", Address: address}] = &check.Vantages{Of: []string{"a", "b", "c"}, Down: 2}
+		}
+		e := rto.Of(c, measured(), set("web"))
+		expect(t, e.Out, rto.Probe, 0, 15, 30) // the second of three
+	})
+	t.Run("a scenario over another check", func(t *testing.T) {
+		c, spec := conf(slow(), fast), set("ssh")
+		c.Sites = []scenario.Site{{Name: "dc1", Signals: []scenario.Signal{{Name: "wan", Check: "web", Targets: []string{"192.0.2.9"}, Need: 1}}}}
+		c.Scenarios = []scenario.Scenario{
+			{Name: "good", Any: []scenario.Group{{{Kind: scenario.Holds, Name: "reached"}}}},
+			{Name: "reached", Any: []scenario.Group{{{Kind: scenario.SignalHolds, Name: "dc1", Of: "wan"}}}},
+		}
+		spec.Answers[0].When = "good"
+		expect(t, rto.Of(c, measured(), spec).Out, "all", 8, 41, 193)
+		spec.Checks = nil // by its scenario alone
+		expect(t, rto.Of(c, measured(), spec).Out, "all", 66, 117, 193)
+	})
+	t.Run("guards", func(t *testing.T) {
+		c := conf(slow())
+		c.Canary, c.Mass = 5*second, rto.Mass{AtLeast: 1, Confirm: 2}
+		e := rto.Of(c, measured(), set("web"))
+		expect(t, e.Out, rto.Canary, 0, 0, 5)
+		expect(t, e.Out, rto.Confirm, 0, 0, 60)
+	})
+}
+
+// TestBack: what holds a value back that lives again.
+func TestBack(t *testing.T) {
+	s := slow()
+	s.Cooldown = &check.Cooldown{Base: 30 * second, Factor: 2, Max: 2 * time.Minute}
+	s.Causes = check.Causes{check.CauseAuth: check.CountDisable}
+	c, spec := conf(s), set("web")
+	c.Sites = []scenario.Site{{Name: "dc1", Return: scenario.Return{AfterOutage: time.Hour, Mode: scenario.Approve}}}
+	spec.Policy, spec.Failback.Hold, spec.Answers[0].Site = steer.Priority, 5*time.Minute, "dc1"
+	back := rto.Of(c, measured(), spec).Back
+	expect(t, back, rto.Cooldown, 0, 62.5, 125)
+	expect(t, back, rto.Probe, 0, 0, 0)
+	expect(t, back, rto.Hold, 300, 300, 300)
+	waits := strings.Join(back.Waits, "\n")
+	for _, want := range []string{"after an outage longer than 1h0m0s site dc1 waits for sidestep approve dc1", "by auth the address waits for"} {
+		if !strings.Contains(waits, want) {
+			t.Errorf("%q is not in %q", want, waits)
+		}
+	}
+	spec.Failback = steer.Failback{Manual: true}
+	spec.OnAllDown = steer.None
+	z := measured()
+	z.Negative = 90 * second
+	back = rto.Of(c, z, spec).Back
+	expect(t, back, rto.Hold, 0, 0, 0)
+	expect(t, back, rto.NegativeTTL, 0, 0, 30)
+	if !slices.Contains(back.Waits, "failback is manual: sidestep approve www.example.com") {
+		t.Errorf("got %q", back.Waits)
+	}
+}
+
+// TestAssumed: what nobody measured is said to be assumed, and what the provider
+// makes of the TTL counts.
+func TestAssumed(t *testing.T) {
+	e := rto.Of(conf(slow()), rto.Zone{Known: true, Call: 10 * second, Lag: 2 * second, Publish: 60 * second, MinTTL: 2 * time.Minute, Quiet: 30 * second}, set("web"))
+	expect(t, e.Out, rto.Write, 0, 1, 12)
+	expect(t, e.Out, rto.Propagation, 0, 60, 60)
+	expect(t, e.Out, rto.TTL, 0, 60, 120)
+	for _, name := range []rto.PartName{rto.Write, rto.Propagation} {
+		if p := e.Out.Part(name); !p.Assumed || !strings.HasPrefix(p.Why, "assumed: ") {
+			t.Errorf("%s does not say that it is assumed: %q", name, p.Why)
+		}
+	}
+	spec := set("web")
+	spec.TTL, spec.Answers = 0, spec.Answers[:1]
+	e = rto.Of(conf(slow()), rto.Zone{}, spec)
+	expect(t, e.Out, rto.TTL, 0, 150, 300)
+	if !strings.HasPrefix(e.Limits[0], "the last answer: ") {
+		t.Errorf("a set of one answer cannot step aside: %q", e.Limits)
+	}
+}
+
+// TestGains: each gain is the difference that its setting makes.
+func TestGains(t *testing.T) {
+	fast := slow()
+	fast.Name = "ssh"
+	e := rto.Of(conf(slow(), fast), measured(), set("web", "ssh"))
+	got := map[string]rto.Gain{}
+	for _, g := range e.Gains {
+		got[g.Setting] = g
+	}
+	for setting, want := range map[string]rto.Gain{
+		"interval of ssh, web": {From: "30s", To: "15s", Expected: 37500 * time.Millisecond, Worst: 60 * second},
+		"fall of ssh, web":     {From: "3", To: "2", Expected: 30 * second, Worst: 30 * second},
+		"ttl":                  {From: "1m0s", To: "30s", Expected: 15 * second, Worst: 30 * second},
+	} {
+		g := got[setting]
+		if g.Price == "" {
+			t.Errorf("%s has no price: %+v", setting, e.Gains)
+		}
+		if g.Setting, g.Price = "", ""; g != want {
+			t.Errorf("%s: got %+v, want %+v", setting, g, want)
+		}
+	}
+}
+
+func TestMeasure(t *testing.T) {
+	var took []time.Duration
+	for i := range 100 {
+		took = append(took, time.Duration(100-i)*second)
+	}
+	got := rto.Measure(took)
+	want := rto.Measured{Times: 100, Least: second, Half: 50 * second, Most: 95 * second, Longest: 100 * second}
+	if got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	if got := rto.Measure(nil); got != (rto.Measured{}) {
+		t.Errorf("of nothing: %+v", got)
+	}
+}
