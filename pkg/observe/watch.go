@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -25,6 +26,7 @@ type Options struct {
 	Request   *Request         // nil makes none
 	Loopback  bool             // addresses of this machine are dialled: in a lab, or where the config has them
 	Timeout   time.Duration    // for each question and each request, connection included; 0 stands for 5 s
+	Keep      netip.Addr       // of several addresses the one that the kept connection is opened to first; the zero Addr takes their order
 }
 
 // Sample is what was seen at one moment: everything is looked at side by side,
@@ -219,14 +221,19 @@ func (w *Watcher) lost() *End {
 	return end
 }
 
-// reopen opens the kept connection to the first address that takes one.
+// reopen opens the kept connection to the first address that takes one, with the one
+// that was asked for before the others.
 func (w *Watcher) reopen(ctx context.Context, way way, r *Reply) {
 	if way.fault != nil {
 		r.failed(way.fault)
 		return
 	}
-	for i, address := range way.to {
-		part, cancel := context.WithTimeout(ctx, remaining(ctx)/time.Duration(len(way.to)-i))
+	to := slices.Clone(way.to)
+	if i := slices.IndexFunc(to, func(a netip.AddrPort) bool { return a.Addr() == w.o.Keep }); i > 0 {
+		to[0], to[i] = to[i], to[0]
+	}
+	for i, address := range to {
+		part, cancel := context.WithTimeout(ctx, remaining(ctx)/time.Duration(len(to)-i))
 		l := w.openFor(part, address, r)
 		cancel()
 		if l != nil {
