@@ -88,7 +88,7 @@ var rooms = map[string]allowed{
 	"pkg/lab":   {mods: "github.com/miekg/dns golang.org/x/sys/unix"},
 	"pkg/drill": {own: "record authority lab observe", mods: "github.com/miekg/dns"},
 	"pkg/simulate": {
-		own:  "record check health override steer plan engine clock provider provider/memory reconcile config daemon",
+		own:  "record check health override steer plan engine clock lease provider provider/memory reconcile config daemon",
 		mods: "github.com/spf13/pflag",
 	},
 	"pkg/cli": {

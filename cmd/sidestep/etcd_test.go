@@ -24,9 +24,9 @@ import (
 // and nothing new comes through, until it is mended.
 type relay struct {
 	addr string
-	to   string
 
 	mu    sync.Mutex
+	to    string
 	cut   bool
 	conns []net.Conn
 }
@@ -56,7 +56,10 @@ func startRelay(t *testing.T, to string) *relay {
 
 func (r *relay) pass(conn net.Conn) {
 	defer conn.Close()
-	other, err := net.Dial("tcp", r.to)
+	r.mu.Lock()
+	to := r.to
+	r.mu.Unlock()
+	other, err := net.Dial("tcp", to)
 	if err != nil {
 		return
 	}
@@ -84,10 +87,19 @@ func (r *relay) set(cut bool) {
 	}
 }
 
+// lead makes another server of the one behind it.
+func (r *relay) lead(to string) {
+	r.set(true)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.to, r.cut = to, false
+}
+
 // duo is two nodes that steer one zone and share an etcd, each with a way of its
 // own to the etcd and to the provider's API.
 type duo struct {
 	t        *testing.T
+	etcd     *etcdtest.Cluster
 	backends []*lab.Backend
 	cloud    *cloud
 	kind     func(httpfake.Request) string
@@ -106,12 +118,17 @@ type member struct {
 // waits until the first leads and the second stands by.
 func startDuo(t *testing.T, h hosted, live int) *duo {
 	t.Helper()
-	c := etcdtest.Start(t, etcdtest.Options{})
+	return startDuoAt(t, h, live, etcdtest.Start(t, etcdtest.Options{}), "10s")
+}
+
+// startDuoAt is startDuo at an etcd that runs, with a lease of that length.
+func startDuoAt(t *testing.T, h hosted, live int, c *etcdtest.Cluster, lease string) *duo {
+	t.Helper()
 	list, err := startLab(2)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &duo{t: t, backends: list, kind: h.kind}
+	p := &duo{t: t, etcd: c, backends: list, kind: h.kind}
 	for _, b := range list {
 		t.Cleanup(func() { _ = b.Close() })
 	}
@@ -125,7 +142,7 @@ func startDuo(t *testing.T, h hosted, live int) *duo {
 		m.env = p.cloud.environ()
 		text := p.cloud.configFor(m.dir, pace{300 * time.Millisecond, 100 * time.Millisecond}, port, m.front)
 		text = strings.Replace(text, "walker", fmt.Sprintf("mon-%d", i+1), 1)
-		text += fmt.Sprintf("leader: {lock: etcd, lease: 10s}\netcd: {endpoints: [\"http://%s\"], prefix: /sidestep/test}\n", m.etcd.addr)
+		text += fmt.Sprintf("leader: {lock: etcd, lease: %s}\netcd: {endpoints: [\"http://%s\"], prefix: /sidestep/test}\n", lease, m.etcd.addr)
 		if err := os.WriteFile(m.config, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -11,6 +11,7 @@ import (
 	"sidestep/pkg/cluster"
 	"sidestep/pkg/config"
 	"sidestep/pkg/engine"
+	"sidestep/pkg/lease"
 	"sidestep/pkg/lease/etcd"
 	"sidestep/pkg/probe"
 	"sidestep/pkg/provider"
@@ -142,7 +143,7 @@ func (d *Daemon) build() error {
 	}
 	d.writer = reconcile.New(reconcile.Options{
 		Zones: zones, Node: d.config.Node.Name, Clock: d.clock, Leader: d.leader,
-		Call: longestCall(d.config.Leader), Handover: d.leader.lease != nil,
+		Call: longestCall(d.config.Leader), Handover: d.leader.lease != nil, Silence: lease.Silence(d.config.Leader.Lease), StepDown: d.stepDown,
 		Ask:    ask,
 		Retry:  provider.Backoff{Base: d.config.Reconcile.RetryBase, Max: d.config.Reconcile.RetryMax, Attempts: 3},
 		Report: d.report, Wrote: d.wrote, Waits: d.waits, Led: d.led, Brief: d.options.Once, Logger: d.log,

@@ -95,13 +95,26 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
-// Epoch counts leaderships where the lock counts them.
-func (l *leader) Epoch() uint64 {
+// Term tells this leadership from every other; the zero value without one.
+func (l *leader) Term() lease.Term {
 	held, _ := l.get()
 	if held == nil {
-		return 0
+		return lease.Term{}
 	}
-	return held.Epoch()
+	return held.Term()
+}
+
+// stepDown ends a leadership at once, for a reason that the lock does not know of.
+func (l *leader) stepDown(ctx context.Context, term lease.Term, why error) error {
+	l.mu.Lock()
+	held := l.held
+	if held == nil || held == l.hold || held.Term() != term {
+		l.mu.Unlock()
+		return nil // it has ended already
+	}
+	l.held, l.why = nil, why
+	l.mu.Unlock()
+	return held.Release(ctx)
 }
 
 func (l *leader) leads() bool {
@@ -187,9 +200,13 @@ func (d *Daemon) leadWith(ctx context.Context, hold lease.Held, notes *store.Not
 		if ctx.Err() != nil {
 			return false
 		}
-		d.log.Error("no longer the leader", "reason", held.Gate(0))
+		_, why := d.leader.get() // it stepped down
+		if why == nil {
+			why = held.Gate(0)
+		}
+		d.log.Error("no longer the leader", "reason", why)
 		d.journalLeader("lost", "")
-		d.leader.set(nil, errors.New("the lease was lost"))
+		d.leader.set(nil, why)
 		if held == hold {
 			break
 		}
@@ -366,4 +383,10 @@ func wait(ctx context.Context, d time.Duration) bool {
 	case <-timer.C:
 		return true
 	}
+}
+
+// stepDown ends a leadership that a zone proves to be over, and lets this node
+// queue for the lease anew.
+func (d *Daemon) stepDown(ctx context.Context, term lease.Term, why error) {
+	d.errors.note("release the lease", d.leader.stepDown(ctx, term, why))
 }

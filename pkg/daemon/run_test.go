@@ -303,7 +303,7 @@ func (h *lostHeld) Gate(time.Duration) error {
 		return nil
 	}
 }
-func (h *lostHeld) Epoch() uint64                 { return 3 }
+func (h *lostHeld) Term() lease.Term              { return lease.Term{Epoch: 3} }
 func (h *lostHeld) Until() (time.Duration, bool)  { return 2 * time.Hour, true }
 func (h *lostHeld) Lost() <-chan struct{}         { return h.lost }
 func (h *lostHeld) Release(context.Context) error { return nil }

@@ -30,9 +30,8 @@ type Held interface {
 	// each write. The error is ErrLost or ErrShort with the reason, or says why
 	// neither can be told now; after any error the write must not go out.
 	Gate(callTimeout time.Duration) error
-	// Epoch is higher than that of every holder before. It is for people, for
-	// status, and for telling two holders apart; zero when the kind has none.
-	Epoch() uint64
+	// Term tells this leadership from every other.
+	Term() Term
 	// Until is the boot time at which the lease ends unless it is renewed, and
 	// false when it has no end.
 	Until() (time.Duration, bool)
@@ -42,6 +41,16 @@ type Held interface {
 	// Release gives the lease up, so that the next one need not wait. After it
 	// Gate fails. A second call does nothing.
 	Release(ctx context.Context) error
+}
+
+// Term is one leadership among all that one lock gave.
+type Term struct {
+	// Epoch is higher than that of every holder before, as far as one Cluster goes;
+	// 0 where the lock counts none.
+	Epoch uint64
+	// Cluster is the id of the store that counts the epochs: those of two stores
+	// cannot be compared. 0 where nodes share none.
+	Cluster uint64
 }
 
 // HeldError says that somebody else holds the lease.

@@ -79,6 +79,13 @@ func Short(d time.Duration) string {
 	return text
 }
 
+// Silence is how long another's stamp has to stay as it is before it is taken over
+// by a leader that cannot compare its epoch with its own, since another store
+// counted it, or the same one before it was built anew from nothing. Who led by
+// that believes in it for less than a TTL after its last word, which was before this
+// leader's first; once more that for a store whose TTL is another.
+func Silence(ttl time.Duration) time.Duration { return 2 * ttl }
+
 // Seconds rounds up to whole seconds.
 func Seconds(d time.Duration) time.Duration {
 	return (d + time.Second - 1).Truncate(time.Second)

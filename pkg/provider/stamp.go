@@ -13,12 +13,14 @@ import (
 const StampLabel = "_sidestep"
 
 // Stamp is the record that each fenced write compares and replaces. The nonce
-// is what is compared; the rest is for people, for status, and for the warning
-// about two hosts that believe to be alone. Safety never rests on At.
+// is what is compared; Epoch and Cluster tell a leader that was replaced without
+// knowing it; the rest is for people, for status, and for the warning about two
+// hosts that believe to be alone. Safety never rests on At.
 type Stamp struct {
 	Holder   string
 	At       time.Time
 	Epoch    uint64
+	Cluster  uint64 // id of the store that counts the epochs; 0 where there is none, and in stamps from before there was this field
 	Seq      uint64
 	Nonce    string // 64 random bits in hexadecimal, new in every call
 	Released bool   // an orderly end: the stamp is nobody's
@@ -32,7 +34,11 @@ func (s Stamp) String() string {
 	if s.Raw != "" {
 		return s.Raw
 	}
-	text := fmt.Sprintf("v=1 holder=%s at=%d epoch=%d seq=%d nonce=%s", field(s.Holder), s.At.Unix(), s.Epoch, s.Seq, s.Nonce)
+	text := fmt.Sprintf("v=1 holder=%s at=%d epoch=%d", field(s.Holder), s.At.Unix(), s.Epoch)
+	if s.Cluster != 0 {
+		text += fmt.Sprintf(" cluster=%x", s.Cluster)
+	}
+	text += fmt.Sprintf(" seq=%d nonce=%s", s.Seq, s.Nonce)
 	if s.Released {
 		text += " released=1"
 	}
@@ -53,8 +59,8 @@ func field(s string) string {
 }
 
 // ParseStamp reads a stamp's text. A text that is no stamp of a known version
-// still stands for one, with only Raw set: it has to be compared and replaced
-// like any other, and never looks like ours.
+// still stands for one, with only Raw set: it never looks like ours, and nobody
+// writes while it is there.
 func ParseStamp(text string) Stamp {
 	stamp := Stamp{Raw: text}
 	fields := parseFields(text)
@@ -66,14 +72,16 @@ func ParseStamp(text string) Stamp {
 	if at, err := strconv.ParseInt(fields["at"], 10, 64); err == nil {
 		stamp.At = time.Unix(at, 0).UTC()
 	}
-	stamp.Epoch = parseCount(fields["epoch"])
-	stamp.Seq = parseCount(fields["seq"])
+	stamp.Epoch = parseCount(fields["epoch"], 10)
+	stamp.Cluster = parseCount(fields["cluster"], 16)
+	stamp.Seq = parseCount(fields["seq"], 10)
 	return stamp
 }
 
-// parseCount reads a number that only people look at: an unreadable one is 0.
-func parseCount(s string) uint64 {
-	n, err := strconv.ParseUint(s, 10, 64)
+// parseCount reads a number to that base: an unreadable one is 0, which says
+// nothing.
+func parseCount(s string, base int) uint64 {
+	n, err := strconv.ParseUint(s, base, 64)
 	if err != nil {
 		return 0
 	}

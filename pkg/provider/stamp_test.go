@@ -18,6 +18,7 @@ func TestStampText(t *testing.T) {
 		want  string
 	}{
 		{Stamp{Holder: "mon-1", At: at, Epoch: 12, Seq: 40, Nonce: "5f0c"}, "v=1 holder=mon-1 at=1764460800 epoch=12 seq=40 nonce=5f0c"},
+		{Stamp{Holder: "mon-1", At: at, Epoch: 12, Cluster: 0xcdf818194e3a8c32, Seq: 40, Nonce: "5f0c"}, "v=1 holder=mon-1 at=1764460800 epoch=12 cluster=cdf818194e3a8c32 seq=40 nonce=5f0c"},
 		{Stamp{Holder: "mon-1", At: at, Nonce: "5f0c", Released: true}, "v=1 holder=mon-1 at=1764460800 epoch=0 seq=0 nonce=5f0c released=1"},
 		{Stamp{At: at, Nonce: "5f0c"}, "v=1 holder=- at=1764460800 epoch=0 seq=0 nonce=5f0c"},
 		{Stamp{Holder: `two words="x"`, At: at, Nonce: "5f0c"}, "v=1 holder=two-words--x- at=1764460800 epoch=0 seq=0 nonce=5f0c"},
@@ -37,6 +38,8 @@ func TestParseStamp(t *testing.T) {
 	}{
 		{"v=1 holder=mon-1 at=1764460800 epoch=12 seq=40 nonce=5f0c", Stamp{Holder: "mon-1", At: at, Epoch: 12, Seq: 40, Nonce: "5f0c"}},
 		{"v=1 holder=mon-1 at=1764460800 epoch=12 seq=40 nonce=5f0c released=1", Stamp{Holder: "mon-1", At: at, Epoch: 12, Seq: 40, Nonce: "5f0c", Released: true}},
+		{"v=1 holder=mon-1 at=1764460800 epoch=12 cluster=cdf818194e3a8c32 seq=40 nonce=5f0c", Stamp{Holder: "mon-1", At: at, Epoch: 12, Cluster: 0xcdf818194e3a8c32, Seq: 40, Nonce: "5f0c"}},
+		{"v=1 holder=mon-1 at=1764460800 epoch=12 cluster=none seq=40 nonce=5f0c", Stamp{Holder: "mon-1", At: at, Epoch: 12, Seq: 40, Nonce: "5f0c"}},
 		{"v=1  nonce=5f0c   holder=mon-1 more=later", Stamp{Holder: "mon-1", Nonce: "5f0c"}},
 		{"v=1 holder=mon-1 at=soon epoch=-1 seq=x nonce=5f0c", Stamp{Holder: "mon-1", Nonce: "5f0c"}},
 		{"v=2 holder=mon-1 nonce=5f0c", Stamp{}},
@@ -59,6 +62,7 @@ func TestStampRoundTrip(t *testing.T) {
 			Holder:   rapid.StringMatching(`[a-z][a-z0-9.-]{0,20}`).Draw(t, "holder"),
 			At:       time.Unix(rapid.Int64Range(0, 1<<40).Draw(t, "at"), 0).UTC(),
 			Epoch:    rapid.Uint64().Draw(t, "epoch"),
+			Cluster:  rapid.Uint64().Draw(t, "cluster"),
 			Seq:      rapid.Uint64().Draw(t, "seq"),
 			Nonce:    rapid.StringMatching(`[0-9a-f]{16}`).Draw(t, "nonce"),
 			Released: rapid.Bool().Draw(t, "released"),

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"sidestep/pkg/provider"
@@ -25,6 +26,9 @@ const claimAttempts = 3
 // ones refused.
 func (r *round) hold(ctx context.Context) error {
 	promises := r.zone.Adapter.Promises()
+	if r.sight.later != nil {
+		return &closedError{r.sight.later} // whatever the lock says by now
+	}
 	if err := r.mayWrite(r.deadline())(); err != nil {
 		return err
 	}
@@ -76,23 +80,35 @@ func (w *worker) wroteStamp(s provider.Stamp) bool {
 }
 
 // claim replaces every stamp in the zone by one of this process, unless they
-// say that another node is writing.
+// say that another node is writing, or might be.
 func (r *round) claim(ctx context.Context, fencer provider.Fencer) error {
+	if i := slices.IndexFunc(r.snapshot.Stamps, func(s provider.Stamp) bool { return s.Nonce == "" }); i >= 0 {
+		return strangeStamp(r.zone.Name, r.snapshot.Stamps[i].String())
+	}
 	rival := r.twoWriters()
 	if rival != nil && !r.orders.TakeOver {
 		return rival
+	}
+	if waited, err := r.outsit(ctx); waited || err != nil {
+		return err
 	}
 	err := r.sendClaim(context.WithoutCancel(ctx), fencer, r.snapshot, r.stamp())
 	if err == nil && rival != nil {
 		r.report.TookOver = rival.Holder
 	}
+	return r.claimed(err)
+}
+
+// claimed is what a round goes by after a claim: nil where the next list tells
+// whose the stamp is now.
+func (r *round) claimed(err error) error {
 	if err == nil || gateClosed(err) {
 		return err
 	}
 	switch provider.ClassOf(err) {
 	case provider.FencedOut, provider.Conflict, provider.Ambiguous:
 		r.log.Debug("claim not accepted; listing again", "error", err)
-		return nil // the list tells whose the stamp is now
+		return nil
 	default:
 		return err
 	}
@@ -161,12 +177,14 @@ func (r *round) prove(ctx context.Context, fencer provider.Fencer) error {
 // stamp makes a stamp that was never used before, and remembers it as tried.
 func (w *worker) stamp() provider.Stamp {
 	w.seq++
+	term := w.options.Leader.Term()
 	s := provider.Stamp{
-		Holder: w.options.Node,
-		At:     w.options.Clock.Wall(),
-		Epoch:  w.options.Leader.Epoch(),
-		Seq:    w.seq,
-		Nonce:  nonce(),
+		Holder:  w.options.Node,
+		At:      w.options.Clock.Wall(),
+		Epoch:   term.Epoch,
+		Cluster: term.Cluster,
+		Seq:     w.seq,
+		Nonce:   nonce(),
 	}
 	w.mine[s.Nonce] = w.seq
 	w.remember(s.Nonce)

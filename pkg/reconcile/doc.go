@@ -60,6 +60,14 @@
 // replaced: a list or a refusal that shows another's ends the leadership of the zone
 // at once, and the round that was under way.
 //
+// Where an etcd holds the lease, a stamp has its epoch and the id of that etcd beside
+// it. A leader steps down with the first list that shows the stamp of one that came
+// after it, whatever its own clock gives it yet. A stamp that cannot be compared,
+// since another etcd counted its epoch or the same one was built anew from nothing,
+// is taken over once it stood still for Options.Silence: or the leaders of an etcd
+// that counts from 1 again could never write. Beside a stamp of a version that is not
+// known here nothing is written.
+//
 // Leave is the way out of a zone: by the same road it brings back what sidestep
 // paused, and then has the adapter remove the marks, the copies and the stamp.
 //

@@ -166,7 +166,7 @@ func (l *stampLease) judge(now time.Duration, wall time.Time) error {
 	case zone.Others, zone.Stale:
 		return &lease.HeldError{Holder: l.holder(v, wall), Hint: l.hint(v, now)}
 	case zone.Foreign:
-		return fmt.Errorf("the stamp of zone %s is of a version that this sidestep does not know, %q; run the version that wrote it, or delete the TXT record %s by hand", l.zone, v.Text, l.zone.Below(provider.StampLabel))
+		return strangeStamp(l.zone, v.Text)
 	case zone.Mine, zone.Free:
 		return fmt.Errorf("%w: the stamp of zone %s is not known to be this node's, and is looked at before the next write", lease.ErrLost, l.zone)
 	default:
@@ -403,16 +403,7 @@ func (r *round) seize(ctx context.Context, fencer provider.Fencer) error {
 	if err == nil && takeOver {
 		r.report.TookOver = from
 	}
-	if err == nil || gateClosed(err) {
-		return err
-	}
-	switch provider.ClassOf(err) {
-	case provider.FencedOut, provider.Conflict, provider.Ambiguous:
-		r.log.Debug("claim not accepted; listing again", "error", err)
-		return nil // the list tells whose the stamp is now
-	default:
-		return err
-	}
+	return r.claimed(err)
 }
 
 // outwait reports that another's stamp is that of a node which is gone, to a

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"sidestep/pkg/clock"
+	"sidestep/pkg/lease"
 	"sidestep/pkg/lease/zone"
 	"sidestep/pkg/provider"
 	"sidestep/pkg/provider/memory"
@@ -104,7 +105,7 @@ func (n *wolf) begin() {
 type open struct{}
 
 func (open) Gate(time.Duration) error { return nil }
-func (open) Epoch() uint64            { return 1 }
+func (open) Term() lease.Term         { return lease.Term{Epoch: 1} }
 
 // kill ends the process without another call.
 func (n *wolf) kill() {

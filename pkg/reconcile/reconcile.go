@@ -13,6 +13,7 @@ import (
 
 	"sidestep/pkg/clock"
 	"sidestep/pkg/engine"
+	"sidestep/pkg/lease"
 	"sidestep/pkg/lease/zone"
 	"sidestep/pkg/plan"
 	"sidestep/pkg/provider"
@@ -20,11 +21,12 @@ import (
 )
 
 // Leader says whether this node may write. Gate is asked last before each
-// call, with the longest that the call may take; its error stops the call.
+// call, with the longest that the call may take; its error stops the call. Term
+// goes into the stamps; its zero value is that of no leader.
 // Both are safe for concurrent use.
 type Leader interface {
 	Gate(call time.Duration) error
-	Epoch() uint64
+	Term() lease.Term
 }
 
 // Notes are kept by the store: one is written durably before each call to a
@@ -62,6 +64,7 @@ type Options struct {
 	Leader   Leader
 	Call     time.Duration // no call is given longer, whatever the adapter asks for; 0 is no limit
 	Handover bool          // the lock tells nodes of several hosts apart: another's stamp is that of a leader before
+	Silence  time.Duration // a stamp whose epoch cannot be compared with ours is taken over when it stayed as it is for so long
 	Ask      Ask           // nil verifies by listing only
 	Retry    provider.Backoff
 	Report   func(Report) // called from the zones' workers, by each after the other
@@ -70,6 +73,10 @@ type Options struct {
 	Brief    bool         // the process does not live long enough to see another's stamp stand still
 	Waits    func(Wait)   // called before a worker waits for what only time can tell
 	Logger   *slog.Logger
+
+	// StepDown ends a leadership whose zone a later leader wrote, before it returns;
+	// what has ended already is left alone. nil leaves it to the gate.
+	StepDown func(ctx context.Context, term lease.Term, why error)
 }
 
 // Orders are what a person may add to work that is asked for by Do.

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"sidestep/pkg/lease"
 	"sidestep/pkg/plan"
 	"sidestep/pkg/provider"
 	"sidestep/pkg/provider/memory"
@@ -64,7 +65,7 @@ func TestGateStopsEveryCall(t *testing.T) {
 type gateFunc func(time.Duration) error
 
 func (f gateFunc) Gate(call time.Duration) error { return f(call) }
-func (gateFunc) Epoch() uint64                   { return 1 }
+func (gateFunc) Term() lease.Term                { return lease.Term{Epoch: 1} }
 
 // TestCase79LeaseLostBetweenDecisionAndCall loses the lease after the call was
 // decided: the gate is asked by the adapter, last, and nothing is sent.

@@ -31,6 +31,7 @@ type worker struct {
 	listing    time.Duration     // how long the last list took
 	barred     bool              // the process might not write at all then
 	told       Leadership        // that Options.Led was told last
+	sight      sight             // the stamps of the last list
 	mine       map[string]uint64 // nonces of stamps that this process wrote or tried to, with their seq
 	past       map[string]bool   // the same, those too that can no longer be in force
 	held       bool              // this process held the zone's stamp at some time
@@ -331,6 +332,9 @@ func (w *worker) relist(ctx context.Context) (*provider.Snapshot, error) {
 	snapshot, err := w.list(ctx)
 	w.unlisted = w.unlisted && err != nil
 	w.tellSlow(w.options.Clock.Boot() - began)
+	if err == nil {
+		w.see(ctx, snapshot.Stamps)
+	}
 	return snapshot, err
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"sidestep/pkg/clock"
 	"sidestep/pkg/engine"
+	"sidestep/pkg/lease"
 	"sidestep/pkg/provider"
 	"sidestep/pkg/provider/memory"
 	"sidestep/pkg/record"
@@ -29,6 +30,7 @@ type world struct {
 	retry provider.Backoff // how rounds that failed are tried again; its zero value is a short one
 	lists bool             // no adapter follows its own writes: each is followed by a list
 	full  bool             // a round may end because the provider takes no more live values
+	hurt  error            // what a hook found wrong
 }
 
 // node is one sidestep: its process, and what outlives it.
@@ -43,6 +45,7 @@ type node struct {
 
 	mu   sync.Mutex
 	gate error // why it may not write
+	term lease.Term
 }
 
 const zoneName = record.Name("example.com.")
@@ -83,7 +86,7 @@ func (w *world) hand(t testing.TB, edits ...memory.Edit) {
 
 // join adds a node with an empty disk.
 func (w *world) join(name string) *node {
-	n := &node{name: name, notes: newMemoNotes()}
+	n := &node{name: name, notes: newMemoNotes(), term: lease.Term{Epoch: 7}}
 	w.nodes = append(w.nodes, n)
 	w.start(n)
 	return n
@@ -131,7 +134,11 @@ func (n *node) shut(why error) {
 	n.gate = why
 }
 
-func (n *node) Epoch() uint64 { return 7 }
+func (n *node) Term() lease.Term {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.term
+}
 
 // only is the world's one node.
 func (w *world) only() *node { return w.nodes[0] }

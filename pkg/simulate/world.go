@@ -11,6 +11,7 @@ import (
 	"sidestep/pkg/clock"
 	"sidestep/pkg/daemon"
 	"sidestep/pkg/engine"
+	"sidestep/pkg/lease"
 	"sidestep/pkg/provider"
 	"sidestep/pkg/reconcile"
 	"sidestep/pkg/record"
@@ -56,8 +57,8 @@ func (w *world) at() time.Duration { return w.clock.Boot() - begins }
 // Gate lets every call through: a node that may not write is not asked to.
 func (w *world) Gate(time.Duration) error { return nil }
 
-// Epoch is that of a lock which counts none.
-func (w *world) Epoch() uint64 { return 0 }
+// Term is that of a lock which counts none.
+func (w *world) Term() lease.Term { return lease.Term{} }
 
 // noteAt takes an event that a node is to know of before it decides.
 func (w *world) noteAt(n *node, ev engine.Event) error {

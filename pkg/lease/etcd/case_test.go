@@ -77,7 +77,7 @@ func TestCase81DatesThatJump(t *testing.T) {
 	a := newNode(t, c.Endpoints(), "mon-1", func(o *setup) { o.Clock, o.TTL = ofA, 5*time.Second })
 	b := newNode(t, c.Endpoints(), "mon-2", func(o *setup) { o.Clock, o.TTL = ofB, 5*time.Second })
 	a.mustAcquire()
-	first := a.held.Epoch()
+	first := a.held.Term().Epoch
 	ofB.StepWall(time.Hour)
 	b.mustWait(500 * time.Millisecond)
 
@@ -88,7 +88,7 @@ func TestCase81DatesThatJump(t *testing.T) {
 		t.Errorf("after the date was set back: %v", err)
 	}
 	b.mustWait(500 * time.Millisecond)
-	if a.held.Epoch() != first || errors.Is(a.held.Gate(0), lease.ErrLost) {
+	if a.held.Term().Epoch != first || errors.Is(a.held.Gate(0), lease.ErrLost) {
 		t.Errorf("a date cost the lease: %v", a.held.Gate(0))
 	}
 
@@ -114,7 +114,7 @@ func TestCase82EtcdIsAwayAndComesBack(t *testing.T) {
 	c := etcdtest.Start(t, etcdtest.Options{})
 	a, b := newNode(t, c.Endpoints(), "mon-1", short), newNode(t, c.Endpoints(), "mon-2", short)
 	a.mustAcquire()
-	first := a.held.Epoch()
+	first := a.held.Term().Epoch
 	b.mustWait(50 * time.Millisecond)
 
 	c.Members[0].Kill()
@@ -138,8 +138,8 @@ func TestCase82EtcdIsAwayAndComesBack(t *testing.T) {
 
 	c.Members[0].Restart()
 	a.mustAcquire() // or the other one: whose place in the queue outlived this
-	if a.held.Epoch() <= first {
-		t.Errorf("epoch %d after %d", a.held.Epoch(), first)
+	if a.held.Term().Epoch <= first {
+		t.Errorf("epoch %d after %d", a.held.Term().Epoch, first)
 	}
 	if said := b.mustWait(100 * time.Millisecond); !strings.Contains(said, "mon-1") {
 		t.Errorf("the other node was told %q", said)

@@ -132,7 +132,7 @@ func TestOneOfTwoLeadsAndTheOtherIsTold(t *testing.T) {
 	if until, ends := a.held.Until(); !ends || until <= clock.System().Boot() {
 		t.Errorf("the lease ends at %v, %v; expected a time to come", until, ends)
 	}
-	first := a.held.Epoch()
+	first := a.held.Term().Epoch
 	if err := a.held.Release(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -143,10 +143,10 @@ func TestOneOfTwoLeadsAndTheOtherIsTold(t *testing.T) {
 		t.Errorf("a second release: %v", err)
 	}
 	b.mustAcquire() // at once: nothing had to run out
-	if b.held.Epoch() <= first {
-		t.Errorf("epoch %d after %d, expected a higher one", b.held.Epoch(), first)
+	if b.held.Term().Epoch <= first {
+		t.Errorf("epoch %d after %d, expected a higher one", b.held.Term().Epoch, first)
 	}
-	if h := b.held.(*held); h.Cluster() == 0 {
+	if b.held.Term().Cluster == 0 {
 		t.Error("expected the id of the cluster")
 	}
 }

@@ -192,15 +192,14 @@ func (h *held) Gate(callTimeout time.Duration) error {
 
 func tenths(d time.Duration) time.Duration { return d.Round(100 * time.Millisecond) }
 
-// Epoch is the revision that made our key: every later leader's is higher, for
-// as long as it is the same etcd.
-func (h *held) Epoch() uint64 { return uint64(h.place.created) } //nolint:gosec // revisions count from 1
-
-// Cluster is the id of the etcd: epochs of two of them cannot be compared.
-func (h *held) Cluster() uint64 {
+// Term has the revision that made our key for its epoch: every later leader's is
+// higher, for as long as it is the same etcd. One that was built anew from nothing
+// counts from 1 again, and has the cluster id of the one before when its members
+// have the same addresses.
+func (h *held) Term() lease.Term {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.cluster
+	return lease.Term{Epoch: uint64(h.place.created), Cluster: h.cluster} //nolint:gosec // revisions count from 1
 }
 
 // Until implements lease.Held.

@@ -316,8 +316,8 @@ func (h *held) Gate(time.Duration) error {
 
 func (h *held) lose() { h.once.Do(func() { close(h.lost) }) }
 
-// Epoch counts the holders since the lock file was made.
-func (h *held) Epoch() uint64 { return h.info.Epoch }
+// Term counts the holders since the lock file was made.
+func (h *held) Term() lease.Term { return lease.Term{Epoch: h.info.Epoch} }
 
 // Until is false: the lease ends with the process.
 func (h *held) Until() (time.Duration, bool) { return 0, false }

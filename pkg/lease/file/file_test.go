@@ -82,8 +82,8 @@ func TestLeaseIsHeldByOneAndFreedByRelease(t *testing.T) {
 		t.Errorf("gate after the release: %v, lost %v", err, isLost(first))
 	}
 	second := acquire(t, newLock(dir, "mon-2"))
-	if second.Epoch() != first.Epoch()+1 {
-		t.Errorf("epochs %d and %d", first.Epoch(), second.Epoch())
+	if second.Term().Epoch != first.Term().Epoch+1 {
+		t.Errorf("epochs %d and %d", first.Term().Epoch, second.Term().Epoch)
 	}
 	release(t, first) // again: does nothing to the second
 	if err := second.Gate(0); err != nil {
@@ -277,8 +277,8 @@ func TestCase84LeftoverFileIsHarmless(t *testing.T) {
 			t.Fatal(err)
 		}
 		h := acquire(t, newLock(dir, "mon-1"))
-		if h.Epoch() != tc.epoch || h.Gate(0) != nil {
-			t.Errorf("%s: epoch %d, want %d; gate %v", name, h.Epoch(), tc.epoch, h.Gate(0))
+		if h.Term().Epoch != tc.epoch || h.Gate(0) != nil {
+			t.Errorf("%s: epoch %d, want %d; gate %v", name, h.Term().Epoch, tc.epoch, h.Gate(0))
 		}
 		text, err := os.ReadFile(path)
 		var now info
@@ -359,7 +359,7 @@ func TestCase84KilledProcessFreesTheLease(t *testing.T) {
 			t.Error("the child was not killed")
 		}
 		h := acquire(t, newLock(dir, "mon-2"))
-		last = h.Epoch()
+		last = h.Term().Epoch
 		release(t, h)
 	}
 }
@@ -383,8 +383,8 @@ func TestProcessesHoldTheLeaseOneAtATime(t *testing.T) {
 		}
 	}
 	h := acquire(t, newLock(dir, "mon-1"))
-	if want := uint64(3*turns + 1); h.Epoch() != want {
-		t.Errorf("epoch %d after %d holders, want %d", h.Epoch(), want-1, want)
+	if want := uint64(3*turns + 1); h.Term().Epoch != want {
+		t.Errorf("epoch %d after %d holders, want %d", h.Term().Epoch, want-1, want)
 	}
 }
 
@@ -442,7 +442,7 @@ func hold(dir string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Println(h.Epoch())
+	fmt.Println(h.Term().Epoch)
 	_, err = io.Copy(io.Discard, os.Stdin)
 	return errors.Join(err, h.Release(context.Background()))
 }

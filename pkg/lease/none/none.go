@@ -37,7 +37,7 @@ func (h *held) Gate(time.Duration) error {
 	}
 }
 
-func (h *held) Epoch() uint64 { return 0 }
+func (h *held) Term() lease.Term { return lease.Term{} }
 
 func (h *held) Until() (time.Duration, bool) { return 0, false }
 

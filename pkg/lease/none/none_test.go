@@ -41,7 +41,7 @@ func TestAlwaysFreeAndHeldUntilReleased(t *testing.T) {
 	if err := second.Gate(0); err != nil {
 		t.Errorf("gate of the other: %v", err)
 	}
-	if _, ends := second.Until(); ends || second.Epoch() != 0 {
+	if _, ends := second.Until(); ends || second.Term().Epoch != 0 {
 		t.Error("a lease of nobody has no end and no epoch")
 	}
 }

@@ -136,6 +136,35 @@ func (c *Cluster) Users(t testing.TB, user, password, prefix string) {
 	}
 }
 
+// BuildAnew ends the members, and starts them from nothing at the same addresses: the
+// id of the cluster, which follows from these, is the same, and revisions begin
+// again.
+func (c *Cluster) BuildAnew(t testing.TB) {
+	t.Helper()
+	for _, m := range c.Members {
+		m.Kill()
+		if err := os.RemoveAll(filepath.Join(m.Dir, "data")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, m := range c.Members {
+		m.Restart()
+	}
+	c.wait(t)
+}
+
+// Grow counts the revision on.
+func (c *Cluster) Grow(t testing.TB, by int) {
+	t.Helper()
+	client := c.Client(t)
+	defer func() { _ = client.Close() }()
+	for range by {
+		if _, err := client.Put(t.Context(), "grow", ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // Pause lets the member stand still (SIGSTOP); its connections stay open.
 func (m *Member) Pause() { m.Signal(m.t, syscall.SIGSTOP) }
 
