@@ -115,14 +115,15 @@ type member struct {
 }
 
 // startDuo runs both nodes on a zone that answers with some of the backends, and
-// waits until the first leads and the second stands by.
-func startDuo(t *testing.T, h hosted, live int) *duo {
+// waits until the first leads and the second stands by. Edits are pairs of what is in
+// their config and what is written instead.
+func startDuo(t *testing.T, h hosted, live int, edits ...string) *duo {
 	t.Helper()
-	return startDuoAt(t, h, live, etcdtest.Start(t, etcdtest.Options{}), "10s")
+	return startDuoAt(t, h, live, etcdtest.Start(t, etcdtest.Options{}), "10s", edits...)
 }
 
 // startDuoAt is startDuo at an etcd that runs, with a lease of that length.
-func startDuoAt(t *testing.T, h hosted, live int, c *etcdtest.Cluster, lease string) *duo {
+func startDuoAt(t *testing.T, h hosted, live int, c *etcdtest.Cluster, lease string, edits ...string) *duo {
 	t.Helper()
 	list, err := startLab(2)
 	if err != nil {
@@ -143,6 +144,7 @@ func startDuoAt(t *testing.T, h hosted, live int, c *etcdtest.Cluster, lease str
 		text := p.cloud.configFor(m.dir, pace{300 * time.Millisecond, 100 * time.Millisecond}, port, m.front)
 		text = strings.Replace(text, "walker", fmt.Sprintf("mon-%d", i+1), 1)
 		text += fmt.Sprintf("leader: {lock: etcd, lease: %s}\netcd: {endpoints: [\"http://%s\"], prefix: /sidestep/test}\n", lease, m.etcd.addr)
+		text = strings.NewReplacer(edits...).Replace(text)
 		if err := os.WriteFile(m.config, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -33,9 +33,13 @@ the first plan may be said before there is one: it is kept, and the answer says
 that nothing waits. Without a daemon on this machine the word is written to its
 state directory, under its lock.
 
+Where nodes share an etcd, it may be said at any of them, and the answer is that
+of the node that leads. One that does not answer within 5 seconds has 10 minutes
+to hear of it, as has the node that leads after it.
+
 Exit codes: 0 approved, 2 no such NAME, ADDRESS, SITE or ZONE, another plan than
-CHECKSUM, or usage or config, 4 the lock is held, 5 provider or network error,
-1 other failure.`,
+CHECKSUM, or usage or config, 4 noted and not answered yet by the node that
+leads, or the lock is held, 5 provider or network error, 1 other failure.`,
 		Example: `  sidestep approve www.example.com
   sidestep approve example.com --plan 3f2a9c01b7de`,
 		Args: arguments(1, 1, "TARGET"),
@@ -65,15 +69,32 @@ func (a *app) approve(ctx context.Context, request control.ApproveRequest) error
 	if err != nil {
 		return orInterrupted(ctx, err, "nothing was approved")
 	}
+	a.exit = answer.Exit
 	if a.json {
 		return a.printJSON(answer)
 	}
-	if answer.Idle != "" {
-		fmt.Fprintln(a.io.Out, answer.Idle)
-		return nil
-	}
-	fmt.Fprintf(a.io.Out, "approved: %s; %s\n", request.Target, next)
+	a.printApproval(answer, next)
 	return nil
+}
+
+func (a *app) printApproval(answer control.Approval, next string) {
+	switch {
+	case answer.Here != "":
+		next = answer.Here
+	case answer.Leader != "":
+		next = answer.Leader + " leads and goes on with it now"
+	}
+	switch {
+	case answer.Noted != "":
+		fmt.Fprintf(a.io.Out, "noted: %s; %s\n", answer.Approved, answer.Noted)
+	case answer.Idle == "":
+		fmt.Fprintf(a.io.Out, "approved: %s; %s\n", answer.Approved, next)
+	default:
+		fmt.Fprintln(a.io.Out, answer.Idle)
+		if answer.Here != "" {
+			fmt.Fprintln(a.io.Out, answer.Here)
+		}
+	}
 }
 
 // approveOnce writes the word into the state directory.

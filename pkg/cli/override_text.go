@@ -31,6 +31,8 @@ func (a *app) printOverruled(o control.Overruled) error {
 	switch {
 	case o.DryRun:
 		fmt.Fprintln(a.io.Out, "nothing was kept (--dry-run)")
+	case o.Leader != "" && o.Here == "":
+		fmt.Fprintf(a.io.Out, "%s leads and acts on it\n", o.Leader)
 	case !o.Daemon:
 		fmt.Fprintln(a.io.Out, "no daemon runs here, and nothing is written before the next run or reconcile; to write it now: sidestep reconcile")
 	}
@@ -202,6 +204,8 @@ func whenWords(r control.Foreseen, o control.Overruled, now time.Time) string {
 		return "when it may"
 	case !o.Daemon && o.Override != nil && o.Override.From.After(now):
 		return "from " + timeWords(o.Override.From, now)
+	case !o.Daemon && o.Leader != "":
+		return "when " + o.Leader + " writes it"
 	case !o.Daemon:
 		return "with the next reconcile"
 	}

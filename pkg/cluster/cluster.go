@@ -60,6 +60,7 @@ type Node struct {
 	Since                                time.Time     // when its process began, by its own clock
 	Heard                                time.Duration // boot time of the last beat; 0 when none came yet
 	Blind                                bool
+	Leads                                bool   // it writes, by its own word
 	Mute                                 string // why what it says counts for nothing; empty when it counts
 }
 
@@ -88,6 +89,8 @@ type Options struct {
 	Local     func() []override.Override                  // what this node knows that persons said
 	Whole     func() Report                               // all that this node says
 	Targets   func() int                                  // of how many targets it may come to say something
+	Leads     func() bool                                 // whether this node writes
+	Approve   func(Yes) Answer                            // a person's yes, said at any node; the name and Leads of the answer are left to this package
 	Trouble   func(error)                                 // what stands in the way; nil when nothing does any more
 
 	Beat   time.Duration // 0 means Beat
@@ -111,6 +114,8 @@ type Cluster struct {
 	nodes   map[string]Node
 	joined  bool
 	digest  string
+
+	yeses map[string]*asked // by id; Run's alone
 }
 
 // New makes a Cluster. Nothing is dialled before Run.
@@ -132,7 +137,7 @@ func New(o Options) *Cluster {
 	return &Cluster{
 		opts: o, instance: rand.Text(), host: host, began: o.Clock.Wall(), digest: o.Config,
 		limit: rate.NewLimiter(BytesPerSecond, burst), wake: make(chan struct{}, 1),
-		pending: map[check.Target]Observation{}, nodes: map[string]Node{},
+		pending: map[check.Target]Observation{}, nodes: map[string]Node{}, yeses: map[string]*asked{},
 	}
 }
 

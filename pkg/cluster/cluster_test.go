@@ -49,6 +49,8 @@ type node struct {
 	ends    []cluster.End
 	told    int // how often of words
 	trouble error
+	leads   bool
+	yeses   []cluster.Yes
 }
 
 // way is the way to an etcd that is there.
@@ -95,6 +97,8 @@ func startAt(t *testing.T, client *clientv3.Client, is member, local ...override
 		},
 		Whole:   n.whole,
 		Targets: func() int { return is.targets },
+		Leads:   n.leading,
+		Approve: n.approve,
 		Trouble: func(err error) { n.lock(func() { n.trouble = err }) },
 	})
 	ctx, cancel := context.WithCancel(context.Background())

@@ -1,11 +1,13 @@
 // Package cluster shares between the nodes of one deployment, over an etcd, what
 // each of them sees and what persons said.
 //
-// Every node writes three kinds of keys below PREFIX/shared:
+// Every node writes these kinds of keys below PREFIX/shared:
 //
 //	nodes/NAME            who it is, and a beat every few seconds; hangs on a lease
 //	verdicts/NAME/SHARD   its verdicts of targets that vantages judge; same lease
 //	overrides/KIND/TARGET what a person said last at any node, or that it was taken back
+//	approvals/ID          a person's yes to what waits; it hangs on a lease of YesFor
+//	answers/ID/NAME       what became of that at a node; same lease
 //
 // A node that is silent is told by the beats that do not come, by the clock of who
 // listens: no time of another machine is believed. What stands in etcd when a node
@@ -16,6 +18,9 @@
 // A word of a person ends by its time or by another word, never because it is not
 // there: an etcd that is new, or was restored, learns it from the nodes. Of two words
 // about one thing the later one holds. A freeze that cannot be read is obeyed.
+//
+// A yes is taken by every node that is there, once, and by those that come while no
+// leader has answered it: what waits for a person afterwards may be something else.
 //
 // One node speaks for a vantage: the first that came. A second one is told, as is a
 // node whose name another one has.

@@ -110,7 +110,7 @@ func (s *session) beat(ctx context.Context) error {
 	s.mu.Unlock()
 	value, err := json.Marshal(beat{
 		Version: wireVersion, Node: s.opts.Node, Vantage: s.opts.Vantage, Host: s.host, PID: os.Getpid(), Instance: s.instance,
-		Since: s.began, Config: digest, Release: s.opts.Release, Blind: blind, Count: s.count,
+		Since: s.began, Config: digest, Release: s.opts.Release, Blind: blind, Leads: s.opts.Leads(), Count: s.count,
 	})
 	if err != nil {
 		return err
@@ -172,19 +172,17 @@ func (s *session) share(ctx context.Context) error {
 			if err := s.changed(change, open); err != nil {
 				return err
 			}
+			if err := s.answerYeses(ctx); err != nil {
+				return err
+			}
 			continue
 		case <-s.wake:
 			if err := s.collect(); err != nil {
 				return err
 			}
 		case <-beats.C:
-			if err := s.beat(ctx); err != nil {
+			if err := s.turn(ctx); err != nil {
 				return err
-			}
-			if s.count%bringEvery == 0 {
-				if err := s.bring(ctx); err != nil {
-					return err
-				}
 			}
 		case <-rest.C:
 			if len(s.dirty) == 0 {
@@ -197,6 +195,17 @@ func (s *session) share(ctx context.Context) error {
 	}
 }
 
+// turn does what is done with every beat.
+func (s *session) turn(ctx context.Context) error {
+	if err := s.beat(ctx); err != nil {
+		return err
+	}
+	if err := s.answerYeses(ctx); err != nil || s.count%bringEvery != 0 {
+		return err
+	}
+	return s.bring(ctx)
+}
+
 // changed takes what etcd tells of a change.
 func (s *session) changed(change clientv3.WatchResponse, open bool) error {
 	if err := change.Err(); err != nil {
@@ -206,7 +215,7 @@ func (s *session) changed(change clientv3.WatchResponse, open bool) error {
 		return errWatch
 	}
 	for _, event := range change.Events {
-		s.take(event.Kv, event.Type == clientv3.EventTypeDelete)
+		s.take(event.Kv, event.Type == clientv3.EventTypeDelete, true)
 	}
 	s.deliver()
 	return nil
@@ -236,8 +245,9 @@ func (s *session) readAll(ctx context.Context) (revision int64, err error) {
 	}
 	s.words = map[string]shared{}
 	for _, kv := range all.Kvs {
-		s.take(kv, false)
+		s.take(kv, false, false)
 	}
+	s.forgetYeses(all.Kvs)
 	for _, p := range s.heard {
 		p.beaten, p.news, p.whole = false, nil, true // what stood there proves nothing
 	}
@@ -247,11 +257,11 @@ func (s *session) readAll(ctx context.Context) (revision int64, err error) {
 	}
 	s.opts.Overrides(s.said())
 	s.publishNodes()
-	return all.Header.Revision, nil
+	return all.Header.Revision, s.answerYeses(ctx)
 }
 
-// take sorts one key by what it is about.
-func (s *session) take(kv *mvccpb.KeyValue, gone bool) {
+// take sorts one key by what it is about. It is live when it came while we listened.
+func (s *session) take(kv *mvccpb.KeyValue, gone, live bool) {
 	rest, ours := strings.CutPrefix(string(kv.Key), s.opts.Prefix)
 	kind, name, found := strings.Cut(rest, "/")
 	if !ours || !found {
@@ -266,6 +276,10 @@ func (s *session) take(kv *mvccpb.KeyValue, gone bool) {
 		}
 	case "overrides":
 		s.takeWord(name, kv, gone)
+	case "approvals":
+		s.takeYes(name, kv, gone, live)
+	case "answers":
+		s.takeAnswer(name, kv, gone)
 	}
 }
 

@@ -28,6 +28,7 @@ type beat struct {
 	Config   string    `json:"config"`   // digest of what it steers and how
 	Release  string    `json:"release"`  // version of sidestep
 	Blind    bool      `json:"blind,omitempty"`
+	Leads    bool      `json:"leads,omitempty"`
 	Count    uint64    `json:"count"` // one more each time
 }
 

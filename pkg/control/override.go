@@ -31,6 +31,7 @@ type Overruled struct {
 	DryRun   bool       `json:"dry_run"`
 	Daemon   bool       `json:"daemon"` // false: no daemon runs, and nothing is written before one does or reconcile is called
 	Records  []Foreseen `json:"records"`
+	Leader   string     `json:"leader"`         // the node that writes, where that is another one; empty for this one, and where none is known
 	Here     string     `json:"here,omitempty"` // why it holds at this node only, and what to do
 	Idle     string     `json:"idle"`           // why nothing changes by it, in words
 	Exit     int        `json:"exit"`           // what the command exits with

@@ -363,6 +363,10 @@ type ApproveRequest struct {
 type Approval struct {
 	Approved string `json:"approved"` // the target
 	Idle     string `json:"idle"`     // why nothing changes by it now, in words; empty when something waited
+	Leader   string `json:"leader"`   // the node that goes on with it, where that is another one; empty for this one, and where none is known
+	Noted    string `json:"noted"`    // why it is not known what came of it, and who acts, in words; empty when it is known
+	Here     string `json:"here"`     // what it is good for when not every node has it, in words; empty when each has
+	Exit     int    `json:"exit"`     // what the command exits with
 }
 
 // The exit codes of the product. Of several zones the first of 1, 5, 3, 4, 6,

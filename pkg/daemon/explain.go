@@ -88,11 +88,13 @@ func (d *Daemon) foresight(e *engine.Engine) *engine.Engine {
 		return e
 	}
 	saved := engine.New(d.engineConfig(d.config), d.now())
-	if d.fresh {
-		state := d.found
-		state.Overrides = e.RestState().Overrides
-		d.takeUp(saved, state, true)
+	if !d.fresh {
+		saved.Restore(engine.State{Overrides: e.RestState().Overrides}, false, false)
+		return saved
 	}
+	state := d.found
+	state.Overrides = e.RestState().Overrides
+	d.takeUp(saved, state, true)
 	return saved
 }
 

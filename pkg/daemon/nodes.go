@@ -36,7 +36,7 @@ func (d *Daemon) joinNodes(way cluster.Etcd) *cluster.Cluster {
 			d.ask(func(*engine.Engine) { n = len(d.config.Judged()) })
 			return n
 		},
-		Overrides: d.takeWords,
+		Overrides: d.takeWords, Leads: d.writesSome, Approve: d.approveShared,
 		Trouble: func(err error) {
 			d.errors.note("share with other nodes", err)
 			d.ask(func(*engine.Engine) { d.apart = err })

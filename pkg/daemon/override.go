@@ -18,49 +18,47 @@ import (
 )
 
 // Override takes an operator's word. Like an approval, one that cannot be stored
-// is refused.
+// is refused. The other nodes are told first, of what this one would take.
 func (d *Daemon) Override(ctx context.Context, request control.OverrideRequest, by string) (control.Overruled, error) {
 	word, err := wordOf(request, by, d.clock.Wall())
 	if err != nil {
 		return control.Overruled{}, wrongWord(request.Kind, request.Target, err, "")
 	}
 	var answer control.Overruled
+	err = errStopped
+	d.ask(func(e *engine.Engine) { answer, word, err = d.foreseeOverride(e, request, word) })
+	if err != nil || request.DryRun {
+		return answer, err
+	}
 	var unshared error
-	if d.nodes != nil && !request.DryRun { // which are told first, of what this one would take
-		foreseen := engine.Foreseen{}
-		err := errStopped
-		d.ask(func(e *engine.Engine) { foreseen, err = d.foreseeOverride(e, request, word) })
-		if err != nil {
-			return answer, err
-		}
-		word = foreseen.Override
+	if d.nodes != nil {
 		unshared = d.shareWord(ctx, word)
 	}
 	err = errStopped
 	d.ask(func(e *engine.Engine) {
-		answer, err = d.override(e, request, word, d.nodes != nil && unshared == nil)
+		err = d.override(e, request, word, d.nodes != nil && unshared == nil)
 		answer.Here = d.onlyHere(unshared)
 	})
 	return answer, err
 }
 
-// ClearOverride takes operators' words back.
+// ClearOverride takes operators' words back, in the same way.
 func (d *Daemon) ClearOverride(ctx context.Context, request control.ClearRequest, by string) (control.Overruled, error) {
 	var answer control.Overruled
-	if d.nodes != nil && !request.DryRun {
-		foreseen := engine.Foreseen{}
-		err := errStopped
-		d.ask(func(e *engine.Engine) { foreseen, _, err = d.foreseeClear(e, request, by) })
-		if err == nil {
-			err = d.shareEnds(ctx, foreseen.Replaced, by)
-		}
-		if err != nil {
+	var ended []override.Override
+	err := errStopped
+	d.ask(func(e *engine.Engine) { answer, ended, err = d.foreseeClear(e, request, by) })
+	if err != nil || request.DryRun {
+		return answer, err
+	}
+	if d.nodes != nil {
+		if err := d.shareEnds(ctx, ended, by); err != nil {
 			return answer, err
 		}
 	}
-	err := errStopped
+	err = errStopped
 	d.ask(func(e *engine.Engine) {
-		answer, err = d.clearOverride(e, request, by)
+		answer.Idle, err = d.clearOverride(e, request, by, ended)
 		answer.Here = d.onlyHere(nil)
 	})
 	return answer, err
@@ -75,67 +73,65 @@ func (d *Daemon) Overrides(context.Context) (control.Overrides, error) {
 	return answer, nil
 }
 
-// override belongs to the loop. What comes of it is foreseen by the engine that
-// knows the zone: without a daemon that is another one, made of what was saved.
-func (d *Daemon) override(e *engine.Engine, request control.OverrideRequest, word override.Override, shared bool) (control.Overruled, error) {
-	foreseen, err := d.foreseeOverride(e, request, word)
+// foreseeOverride belongs to the loop. What comes of a word is foreseen by the engine
+// that knows the zone: without a daemon that is another one, made of what was saved.
+// The word is given as it would be kept.
+func (d *Daemon) foreseeOverride(e *engine.Engine, request control.OverrideRequest, word override.Override) (control.Overruled, override.Override, error) {
+	word.Target = d.overrideTarget(e, word.Kind, word.Target)
+	foreseen, err := d.foresight(e).Foresee(d.now(), engine.Override{Override: word})
 	if err != nil {
-		return control.Overruled{}, err
+		return control.Overruled{}, word, wrongWord(request.Kind, request.Target, err, d.nearTarget(word.Kind, err))
 	}
 	word = foreseen.Override
 	answer := d.overruled(foreseen, request.DryRun)
-	o := describeOverride(engine.OverrideView{Override: foreseen.Override, Begun: foreseen.Override.Begun(d.clock.Wall())})
+	o := describeOverride(engine.OverrideView{Override: word, Begun: word.Begun(d.clock.Wall())})
 	answer.Override = &o
-	if request.DryRun || shared && slices.ContainsFunc(wordsOf(e.View(d.now())), func(o override.Override) bool { return sameWord(o, word) }) {
-		return answer, nil // or it was heard from etcd meanwhile
+	return answer, word, nil
+}
+
+// override belongs to the loop.
+func (d *Daemon) override(e *engine.Engine, request control.OverrideRequest, word override.Override, shared bool) error {
+	if shared && slices.ContainsFunc(wordsOf(e.View(d.now())), func(o override.Override) bool { return sameWord(o, word) }) {
+		return nil // it was heard from etcd meanwhile
 	}
 	effects, err := d.say(fmt.Sprintf("%s %q", request.Kind, request.Target), engine.Override{Override: word}, shared)
 	if effects.Err != nil {
 		err = wrongWord(request.Kind, request.Target, effects.Err, "")
 	}
-	return answer, err
+	return err
 }
 
-// foreseeOverride belongs to the loop.
-func (d *Daemon) foreseeOverride(e *engine.Engine, request control.OverrideRequest, word override.Override) (engine.Foreseen, error) {
-	word.Target = d.overrideTarget(e, word.Kind, word.Target)
-	foreseen, err := d.foresight(e).Foresee(d.now(), engine.Override{Override: word})
-	if err != nil {
-		err = wrongWord(request.Kind, request.Target, err, d.nearTarget(word.Kind, err))
-	}
-	return foreseen, err
-}
-
-// foreseeClear belongs to the loop.
-func (d *Daemon) foreseeClear(e *engine.Engine, request control.ClearRequest, by string) (engine.Foreseen, engine.Clear, error) {
+// clearing is what a request asks the engine for. It belongs to the loop.
+func (d *Daemon) clearing(e *engine.Engine, request control.ClearRequest, by string) engine.Clear {
 	kind := override.Kind(request.Kind)
-	if kind != "" && !slices.Contains(override.Kinds, kind) {
-		return engine.Foreseen{}, engine.Clear{}, wrongWord("clear", request.Target, fmt.Errorf("expected one of %s, got %q", override.Join(override.Kinds), kind), "")
-	}
-	clearing := engine.Clear{Target: d.overrideTarget(e, kind, request.Target), Kind: kind, By: by}
-	foreseen, err := d.foresight(e).Foresee(d.now(), clearing)
-	if err != nil {
-		err = wrongWord("clear", request.Target, err, "")
-	}
-	return foreseen, clearing, err
+	return engine.Clear{Target: d.overrideTarget(e, kind, request.Target), Kind: kind, By: by}
 }
 
-// clearOverride belongs to the loop.
-func (d *Daemon) clearOverride(e *engine.Engine, request control.ClearRequest, by string) (control.Overruled, error) {
-	foreseen, clearing, err := d.foreseeClear(e, request, by)
+// foreseeClear belongs to the loop. With the answer come the words that would end.
+func (d *Daemon) foreseeClear(e *engine.Engine, request control.ClearRequest, by string) (control.Overruled, []override.Override, error) {
+	if kind := override.Kind(request.Kind); kind != "" && !slices.Contains(override.Kinds, kind) {
+		return control.Overruled{}, nil, wrongWord("clear", request.Target, fmt.Errorf("expected one of %s, got %q", override.Join(override.Kinds), kind), "")
+	}
+	foreseen, err := d.foresight(e).Foresee(d.now(), d.clearing(e, request, by))
 	if err != nil {
-		return control.Overruled{}, err
+		return control.Overruled{}, nil, wrongWord("clear", request.Target, err, "")
 	}
-	answer := d.overruled(foreseen, request.DryRun)
-	if request.DryRun {
-		return answer, nil
+	return d.overruled(foreseen, request.DryRun), foreseen.Replaced, nil
+}
+
+// clearOverride belongs to the loop. It says why nothing changed, in words, when
+// nothing was there to be taken back.
+func (d *Daemon) clearOverride(e *engine.Engine, request control.ClearRequest, by string, ended []override.Override) (idle string, err error) {
+	there := slices.ContainsFunc(wordsOf(e.View(d.now())), func(o override.Override) bool { return slices.ContainsFunc(ended, o.Same) })
+	if len(ended) > 0 && !there {
+		return "", nil // their end was heard from etcd meanwhile
 	}
+	clearing := d.clearing(e, request, by)
 	effects, err := d.say(fmt.Sprintf("clear %q", request.Target), clearing, d.nodes != nil)
 	if effects.Err != nil {
 		err = wrongWord("clear", request.Target, effects.Err, d.nearTarget(clearing.Kind, effects.Err))
 	}
-	answer.Idle = effects.Idle
-	return answer, err
+	return effects.Idle, err
 }
 
 // say lets the engine take a person's word, if that can be kept: by other nodes as
@@ -288,6 +284,9 @@ func addAnswers(found map[string]bool, spec *steer.Spec, thing override.Thing) {
 // overruled says what was foreseen.
 func (d *Daemon) overruled(f engine.Foreseen, dryRun bool) control.Overruled {
 	answer := control.Overruled{Replaced: []control.Override{}, DryRun: dryRun, Daemon: !d.options.Once, Records: []control.Foreseen{}}
+	if d.nodes != nil {
+		answer.Leader = d.leaderElsewhere()
+	}
 	for _, o := range f.Replaced {
 		answer.Replaced = append(answer.Replaced, describeOverride(engine.OverrideView{Override: o, Begun: o.Begun(d.clock.Wall())}))
 	}

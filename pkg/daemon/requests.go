@@ -86,52 +86,6 @@ func (d *Daemon) work(
 	return answer, nil
 }
 
-// Approve takes a person's yes. One that cannot be stored is refused: it would
-// be forgotten by a restart, without a word.
-func (d *Daemon) Approve(_ context.Context, request control.ApproveRequest, by string) (control.Approval, error) {
-	var answer control.Approval
-	err := errStopped
-	d.ask(func(*engine.Engine) { answer, err = d.approve(request, by) })
-	return answer, err
-}
-
-// approve belongs to the loop. Whether anything can be stored is tried before.
-func (d *Daemon) approve(request control.ApproveRequest, by string) (control.Approval, error) {
-	if !d.leader.keeps() {
-		status := d.leader.status(d.now())
-		return control.Approval{}, &control.Error{
-			Message: fmt.Sprintf("approve %q: this node is not the leader and stores nothing: %s", request.Target, status.Detail),
-			Hint:    "say it to the leader", Exit: control.ExitNotLeader,
-		}
-	}
-	if err := d.save(); err != nil {
-		return control.Approval{}, unstored(request, "refused, because it could not be stored", err)
-	}
-	effects := d.step(engine.Approve{Target: d.approveTarget(request.Target), Plan: request.Plan, By: by})
-	if effects.Err != nil {
-		return control.Approval{}, &control.Error{Message: effects.Err.Error(), Hint: "what waits: sidestep status", Exit: control.ExitUsage}
-	}
-	if d.unsaved != nil {
-		return control.Approval{}, unstored(request, "it holds until a restart, because it could not be stored", d.unsaved)
-	}
-	return control.Approval{Approved: request.Target, Idle: effects.Idle}, nil
-}
-
-func unstored(request control.ApproveRequest, what string, err error) error {
-	return &control.Error{
-		Message: fmt.Sprintf("approve %q: %s: %v", request.Target, what, err),
-		Hint:    "make room or make the state directory writable, and say it again", Exit: control.ExitFailure,
-	}
-}
-
-// approveTarget completes a short name of the config.
-func (d *Daemon) approveTarget(text string) string {
-	if name, err := d.knownName(text); err == nil {
-		return string(name)
-	}
-	return text
-}
-
 // exitOf is what a report would make a command exit with.
 func exitOf(r reconcile.Report, wrote bool) int {
 	var held *lease.HeldError
