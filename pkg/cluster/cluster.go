@@ -108,12 +108,12 @@ type Cluster struct {
 	limit    *rate.Limiter
 	wake     chan struct{} // holds one token while there is something to say
 
-	mu      sync.Mutex
-	pending map[check.Target]Observation // said by us and not written yet
-	blind   bool
-	nodes   map[string]Node
-	joined  bool
-	digest  string
+	mu           sync.Mutex
+	pending      map[check.Target]Observation // said by us and not written yet
+	blind        bool
+	nodes        map[string]Node
+	digest       string
+	reconfigured bool // since the session began
 
 	yeses map[string]*asked // by id; Run's alone
 }
@@ -156,7 +156,7 @@ func (c *Cluster) Say(r Report) {
 // be others.
 func (c *Cluster) Reconfigured(digest string) {
 	c.mu.Lock()
-	c.digest, c.joined = digest, false
+	c.digest, c.reconfigured = digest, true
 	c.mu.Unlock()
 	c.nudge()
 }

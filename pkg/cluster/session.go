@@ -149,7 +149,7 @@ func (s *session) share(ctx context.Context) error {
 		return err
 	}
 	s.mu.Lock()
-	s.joined = true
+	s.reconfigured = false
 	s.mu.Unlock()
 	if err := s.sayAll(ctx); err != nil {
 		return err

@@ -48,7 +48,7 @@ func (s *session) sayAll(ctx context.Context) error {
 func (s *session) collect() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.joined {
+	if s.reconfigured {
 		return errReconfigured
 	}
 	for _, o := range s.pending {
