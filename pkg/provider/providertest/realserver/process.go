@@ -10,6 +10,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -226,6 +228,20 @@ func (p *Process) Signal(t testing.TB, signal syscall.Signal) {
 	if err := p.process.Process.Signal(signal); err != nil {
 		t.Fatalf("signal %s: %v", p.program.Name, err)
 	}
+	for signal == syscall.SIGSTOP && runs(p.process.Process.Pid) {
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// runs reports whether a thread of a process goes on: a signal to stop takes a
+// moment to reach the last of them.
+func runs(pid int) bool {
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+	return err == nil && slices.ContainsFunc(threads, func(path string) bool {
+		stat, err := os.ReadFile(path)
+		_, rest, _ := strings.Cut(string(stat), ") ") // behind the name of the program
+		return err == nil && rest != "" && strings.Contains("RSD", rest[:1])
+	})
 }
 
 // Restart stops the server and starts it again on the same address with what
