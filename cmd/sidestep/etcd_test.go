@@ -316,23 +316,72 @@ func TestCase79TwoNodesACallComesLate(t *testing.T) {
 	}
 }
 
-// TestTwoNodesAtAProviderWithoutAFence: a leader that took over adds at once, and
-// takes nothing away while a call of the one before could come late, which is five
-// minutes where signatures live so long; status says so.
-func TestTwoNodesAtAProviderWithoutAFence(t *testing.T) {
-	t.Parallel()
-	p := startDuo(t, hostedNamed("tencentcloud"), 1)
+// unfenced is two nodes at a provider without a fence, whose leader is killed as the
+// first answer dies, once the other leads.
+func unfenced(t *testing.T, name string, live int, late string) *duo {
+	t.Helper()
+	h := hostedNamed(name)
+	begin := h.start
+	h.start = func(t *testing.T, live ...string) *cloud {
+		t.Helper()
+		c := begin(t, live...)
+		c.keys = strings.Replace(c.keys, "late: 300ms", "late: "+late, 1)
+		return c
+	}
+	p := startDuo(t, h, live)
 	p.nodes[0].kill()
 	p.breakFirst()
 	p.nodes[1].waitLeader("leader", "mon-2")
+	return p
+}
+
+func (p *duo) waitBoth() {
+	p.t.Helper()
 	both := []string{ip(p.backends[0]), ip(p.backends[1])}
 	p.wait("both answers", func() bool {
 		live := strings.Fields(p.live())
 		slices.Sort(live)
 		return slices.Equal(live, both)
 	})
+}
+
+// TestTwoNodesAtAProviderWithoutAFence: a leader that took over adds at once, and
+// takes nothing away while a call of the one before could come late, which is five
+// minutes where signatures live so long; status says so.
+func TestTwoNodesAtAProviderWithoutAFence(t *testing.T) {
+	t.Parallel()
+	p := unfenced(t, "tencentcloud", 1, "300ms")
+	p.waitBoth()
 	p.wait("status to say what it waits for", func() bool {
 		s := p.nodes[1].status()
 		return s != nil && s.Zones[0].Waits != nil && time.Until(s.Zones[0].Waits.Until) > 4*time.Minute
 	})
+}
+
+// TestTakeOverWithoutAFence goes the whole way at a real server, whose calls may be
+// some seconds late: the new leader adds at once, says everywhere until when it takes
+// nothing away and why, and takes the dead answer away then and not before.
+func TestTakeOverWithoutAFence(t *testing.T) {
+	t.Parallel()
+	p := unfenced(t, "powerdns", 2, "4s")
+	p.waitBoth()
+	next := p.nodes[1]
+	wait := next.mustStatus().Zones[0].Waits
+	if wait == nil || !strings.Contains(wait.Why, "an earlier process") {
+		t.Fatalf("status says that it waits %+v", wait)
+	}
+	const why = "paused answers come in at once, and nothing is taken away until what an earlier process may have sent is beyond doubt"
+	for _, command := range []string{"status", "plan", "explain www.example.com"} {
+		_, said, _ := next.sidestep(strings.Fields(command)...)
+		if time.Until(wait.Until) > 0 && !strings.Contains(said, "until "+wait.Until.Local().Format(time.TimeOnly)) || !strings.Contains(said, why) {
+			t.Errorf("%s does not say until when, and why:\n%s", command, said)
+		}
+	}
+	if log := next.log.String(); !strings.Contains(log, "and nothing is taken away for ") || !strings.Contains(log, "waiting before the next write") {
+		t.Errorf("the log does not say it:\n%s", log)
+	}
+	p.wait("the second answer alone", func() bool { return p.live() == ip(p.backends[1]) })
+	if early := time.Until(wait.Until); early > 0 {
+		t.Errorf("the dead answer went %s too early", early)
+	}
 }

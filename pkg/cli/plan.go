@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -198,6 +199,9 @@ func (a *app) printPlan(answer control.Plan, write bool) {
 		}
 		if write {
 			a.printApplied(z)
+		}
+		if z.Waits != nil {
+			fmt.Fprintf(a.io.Out, "  what goes out %s\n", waitWords(z.Waits, time.Now()))
 		}
 		a.printStops(z)
 	}

@@ -190,9 +190,9 @@ func leads(zone *control.Leader, process control.Leader) bool {
 	return process.State == "leader"
 }
 
-// waitWords is for how long is waited, and for what.
+// waitWords is until when is waited, and for what.
 func waitWords(w *control.Wait, now time.Time) string {
-	return fmt.Sprintf("waits %s: %s", max(w.Until.Sub(now), 0).Round(time.Second), w.Why)
+	return fmt.Sprintf("waits until %s (%s): %s", timeWords(w.Until, now), max(w.Until.Sub(now), 0).Round(time.Second), w.Why)
 }
 
 // listWords is how old the list is that all is told from.

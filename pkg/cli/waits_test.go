@@ -12,7 +12,7 @@ import (
 // to a drain, where what comes in does not wait with what goes out.
 func TestWhatIsWaitedForReadsAsWords(t *testing.T) {
 	now := time.Date(2026, 7, 1, 12, 0, 0, 0, time.Local)
-	const why = "nothing is taken away until what an earlier process may have sent is beyond doubt"
+	const why = "paused answers come in at once, and nothing is taken away until what an earlier process may have sent is beyond doubt"
 	wait := &control.Wait{Until: now.Add(4*time.Minute + 10*time.Second), Why: why}
 	soon := now.Add(time.Second)
 	var out strings.Builder
@@ -20,6 +20,7 @@ func TestWhatIsWaitedForReadsAsWords(t *testing.T) {
 	a.printZones([]control.Zone{{Zone: "example.com.", Provider: "tencentcloud", Listed: true, Waits: wait}}, control.Leader{State: "leader"}, now)
 	x := explainer{&out, control.Explanation{At: now, Leader: control.Leader{State: "leader"}}}
 	x.plan(control.ExplainedRecord{Record: control.Record{Listed: true}, Waits: wait})
+	a.printPlan(control.Plan{Zones: []control.ZonePlan{{Zone: "example.com.", Waits: wait}}}, false)
 	said := control.Overruled{Daemon: true}
 	for _, r := range []control.Foreseen{
 		{In: []string{"192.0.2.20"}, Out: []string{"192.0.2.10"}, At: &soon},
@@ -30,9 +31,10 @@ func TestWhatIsWaitedForReadsAsWords(t *testing.T) {
 		out.WriteString(strings.Join(foreseenLines(r, said, now), "\n") + "\n")
 	}
 	for _, want := range []string{
-		"listed, waits 4m10s: " + why + "\n",
+		"listed, waits until 12:04:10 (4m10s): " + why + "\n",
 		"waits           until 12:04:10 (in 4m10s): " + why + "\n",
-		"192.0.2.20 comes in at 12:00:01, 192.0.2.10 goes out at 12:04:10; 1 answer is live then\nwaits 4m10s: " + why + "\n",
+		"\n  what goes out waits until ",
+		"192.0.2.20 comes in at 12:00:01, 192.0.2.10 goes out at 12:04:10; 1 answer is live then\nwaits until 12:04:10 (4m10s): " + why + "\n",
 		"\n192.0.2.10 goes out at 12:04:10; 1 answer is live then\nwaits",
 		"a.example.net. goes out, b.example.net. comes in at 12:04:10; 1 answer is live then\nwaits",
 	} {

@@ -28,6 +28,7 @@ type ZonePlan struct {
 	Applied  []Change  `json:"applied,omitempty"`
 	TookOver string    `json:"took_over,omitempty"` // the node from which reconcile --take-over took the zone
 	Verified *bool     `json:"verified,omitempty"`
+	Waits    *Wait     `json:"waits"` // until when what it takes away waits at least, and why; null for nothing
 	Detail   string    `json:"detail,omitempty"`
 	Error    string    `json:"error,omitempty"`
 	Exit     int       `json:"exit"` // what this zone alone would make the command exit with

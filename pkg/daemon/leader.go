@@ -316,7 +316,8 @@ func (d *Daemon) becomeLeader(held lease.Held, notes *store.Notes, quiet bool) {
 	}
 	first := ""
 	if wait := d.writer.Doubt(); !quiet && wait > 0 {
-		first = fmt.Sprintf("nothing is taken away for %s, until what another process may have sent is beyond doubt", wait)
+		first = fmt.Sprintf("paused answers come in at once, and nothing is taken away for %s, until %s, for what another process may have sent",
+			wait, d.clock.Wall().Add(wait).UTC().Format(time.RFC3339))
 	}
 	d.log.Info("leader", "node", d.leader.node, "open_calls", open, "first", first)
 	d.journalLeader("won", "")

@@ -222,7 +222,7 @@ func TestLockNoneLeadsAtOnce(t *testing.T) {
 // says what waits for that: nothing where the provider will refuse them.
 func TestNewLeaderSaysWhatWaits(t *testing.T) {
 	for class, first := range map[memory.Class]string{
-		memory.Status: "first=nothing is taken away for 1m0s, until what another process may have sent is beyond doubt",
+		memory.Status: "first=paused answers come in at once, and nothing is taken away for 1m0s, until 2000-01-01T00:01:00Z, for what another process may have sent",
 		memory.Exact:  "first=",
 	} {
 		t.Run(string(class), func(t *testing.T) {

@@ -79,7 +79,11 @@ func (d *Daemon) work(
 	answer := control.Plan{Zones: make([]control.ZonePlan, len(zones)), Waiting: waiting}
 	var group sync.WaitGroup
 	for i, w := range works {
-		group.Go(func() { answer.Zones[i] = zonePlan(do(ctx, w, plain[i]), writes) })
+		group.Go(func() {
+			report := do(ctx, w, plain[i])
+			answer.Zones[i] = zonePlan(report, writes)
+			answer.Zones[i].Waits = d.waitOfPlan(report.Final)
+		})
 	}
 	group.Wait()
 	answer.Undecided = append([]string{}, undecided...)

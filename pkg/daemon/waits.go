@@ -5,6 +5,7 @@ import (
 
 	"sidestep/pkg/control"
 	"sidestep/pkg/engine"
+	"sidestep/pkg/plan"
 	"sidestep/pkg/record"
 )
 
@@ -23,6 +24,21 @@ func (d *Daemon) wait(until time.Duration, why string) *control.Wait {
 		return nil
 	}
 	return &control.Wait{Until: d.clock.Wall().Add(left), Why: why}
+}
+
+// waitOfPlan is what the first writes of a plan let pass that take something away, or
+// put in what could be doubled; nil for nothing, and where this node writes nothing.
+func (d *Daemon) waitOfPlan(p plan.Plan) *control.Wait {
+	if !d.leader.leads() {
+		return nil
+	}
+	latest, reason := time.Duration(0), ""
+	for _, s := range p.Sets {
+		if until, why := d.writer.Delays(s); until > latest {
+			latest, reason = until, why
+		}
+	}
+	return d.wait(latest, reason)
 }
 
 // delay adds to what is foreseen what the writer will wait for. What comes in does

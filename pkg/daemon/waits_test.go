@@ -9,7 +9,7 @@ import (
 	"sidestep/pkg/provider/memory"
 )
 
-// Where an earlier process may have calls on their way, status, explain and the
+// Where an earlier process may have calls on their way, status, explain, plan and the
 // answer to a drain say what waits for them and until when; and it goes out then, not
 // before and not much later. Afterwards, and where the provider compares, nobody waits.
 func TestWhatWaitsAfterAStartIsSaid(t *testing.T) {
@@ -24,13 +24,18 @@ func TestWhatWaitsAfterAStartIsSaid(t *testing.T) {
 				z := d.status().Zones[0]
 				_, r := d.why()
 				answer := d.overrule(control.OverrideRequest{Kind: "drain", Target: a, For: "2h"}).Records[0]
+				planned, err := d.Plan(t.Context(), control.PlanRequest{})
+				if err != nil || len(planned.Zones[0].Changes) != 2 {
+					t.Fatalf("plan: %+v (%v)", planned, err)
+				}
+				p := planned.Zones[0]
 				if !waits {
-					if z.Waits != nil || r.Waits != nil || answer.Waits != nil {
-						t.Errorf("status %+v, explain %+v, drain %+v", z.Waits, r.Waits, answer.Waits)
+					if z.Waits != nil || r.Waits != nil || answer.Waits != nil || p.Waits != nil {
+						t.Errorf("status %+v, explain %+v, drain %+v, plan %+v", z.Waits, r.Waits, answer.Waits, p.Waits)
 					}
 					return
 				}
-				for who, wait := range map[string]*control.Wait{"status": z.Waits, "explain": r.Waits, "drain": answer.Waits} {
+				for who, wait := range map[string]*control.Wait{"status": z.Waits, "explain": r.Waits, "drain": answer.Waits, "plan": p.Waits} {
 					if wait == nil || !strings.Contains(wait.Why, "an earlier process") || wait.Until.Sub(began) < late || wait.Until.Sub(began) > late+time.Second {
 						t.Fatalf("%s says %+v", who, wait)
 					}
@@ -48,8 +53,9 @@ func TestWhatWaitsAfterAStartIsSaid(t *testing.T) {
 				w.mustLive(a, b)
 				time.Sleep(3 * time.Second)
 				w.mustLive(b)
-				if z := d.status().Zones[0]; z.Waits != nil {
-					t.Errorf("at rest: %+v", z.Waits)
+				planned, err = d.Plan(t.Context(), control.PlanRequest{})
+				if z := d.status().Zones[0]; z.Waits != nil || err != nil || planned.Zones[0].Waits != nil {
+					t.Errorf("at rest: %+v, %+v (%v)", z.Waits, planned.Zones[0].Waits, err)
 				}
 			})
 		})

@@ -143,7 +143,8 @@ func (footing) wantedLive(s plan.Set) bool {
 }
 
 // aways sends the take-aways, and with them the adds, when nothing speaks
-// against it. A swap has no survivor, so it waits until no older call is open:
+// against it. After a start adds in the same call are no survivors: a call of a process
+// before may undo them. A swap has no survivor, so it waits until no older call is open:
 // one that came later would write over the new value, of which there is no copy.
 // TTLs and weights go in a call of their own where the set is not written whole: one
 // that the provider refuses must not keep a value that is down in the answer.
@@ -155,7 +156,10 @@ func (f footing) aways(s plan.Set, add, away []plan.Change) step {
 	if f.promises.OneByOne {
 		next.away = away[:1]
 	}
-	need, stay := needs(s), len(next.survivors)+len(add)
+	need, stay := needs(s), len(next.survivors)
+	if f.promises.Fenced || f.now >= f.doubt.allOpen() {
+		stay += len(add)
+	}
 	open, listed := f.doubt.until(s.Key()), f.doubt.setListed(s.Key())
 	switch {
 	case open > f.now && swaps(next.away) && !f.promises.Fenced:

@@ -107,7 +107,11 @@ func TestNextStep(t *testing.T) {
 		{name: "a create waits for any open call where sets are written whole", promises: whole, wanted: "b", live: "a",
 			happened: func(d *doubts) { d.ambiguous(now-4*time.Second, pause(c)) }, wait: 8 * time.Second, why: "lose"},
 		{name: "a resume does not", promises: whole, wanted: "b", live: "a", paused: "b",
-			happened: func(d *doubts) { d.doubtAll(now) }, add: "b", away: "a"},
+			happened: func(d *doubts) { d.ambiguous(now-4*time.Second, pause(c)) }, add: "b", away: "a"},
+		{name: "after a start it goes without the take-away", promises: whole, wanted: "b", live: "a", paused: "b",
+			happened: func(d *doubts) { d.doubtAll(now) }, add: "b"},
+		{name: "also of an empty set that is meant nothing is held back", promises: whole, empty: true, live: "a b", away: "a b",
+			happened: func(d *doubts) { d.doubtAll(now) }},
 
 		// Rule 4: after a start everything is doubtful, but not where it is fenced.
 		{name: "after a start nothing is taken away", promises: flags, wanted: "b", live: "a b",

@@ -12,7 +12,7 @@ import (
 
 // Why a take-away waits, for people.
 const (
-	startWords = "nothing is taken away until what an earlier process may have sent is beyond doubt"
+	startWords = "paused answers come in at once, and nothing is taken away until what an earlier process may have sent is beyond doubt"
 	swapWords  = "an older call may still take effect, and would write over what is swapped in"
 )
 
