@@ -308,6 +308,7 @@ func TestCase79TwoNodesACallComesLate(t *testing.T) {
 	p.nodes[0].kill()
 	p.nodes[1].waitLeader("leader", "mon-2")
 	p.wait("the second answer", func() bool { return p.live() == ip(p.backends[1]) })
+	p.cloud.changed() // by a request of which the answer may be on its way still
 	before := p.cloud.zoneNow()
 	arrive()
 	<-call.done
