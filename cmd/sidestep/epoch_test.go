@@ -66,11 +66,7 @@ func TestTwoNodesStaleLeaderStepsDown(t *testing.T) {
 // it waits for, and writes once the stamp stood still for long enough.
 func TestTwoNodesEtcdBuiltAnew(t *testing.T) {
 	t.Parallel()
-	const grown = 500
-	for name, c := range map[string]struct {
-		anew func(*testing.T, *duo)
-		why  string
-	}{
+	together(t, map[string]anew{
 		"at the same addresses": {
 			func(t *testing.T, p *duo) { p.etcd.BuildAnew(t) },
 			"and this etcd, of the same id, has only come to ",
@@ -82,37 +78,44 @@ func TestTwoNodesEtcdBuiltAnew(t *testing.T) {
 			},
 			"which led by another etcd (cluster id ",
 		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			etcd := etcdtest.Start(t, etcdtest.Options{})
-			etcd.Grow(t, grown)
-			p := startDuoAt(t, hostedNamed("cloudflare"), 2, etcd, "10s")
-			second := p.nodes[1]
-			p.nodes[0].kill()
-			c.anew(t, p)
-			p.breakFirst()
-			second.waitLeader("leader", "mon-2")
-			waits := time.Time{}
-			p.wait("status to say what it waits for", func() bool {
-				s := second.status()
-				if s == nil || s.Zones[0].Waits == nil {
-					return false
-				}
-				waits = s.Zones[0].Waits.Until
-				return strings.Contains(s.Zones[0].Waits.Why, "the stamp is of mon-1") && strings.Contains(s.Zones[0].Waits.Why, c.why)
-			})
-			if time.Until(waits) < 10*time.Second {
-				t.Errorf("waits until %v, expected two leases", waits)
-			}
-			p.wait("the second answer", func() bool { return p.live() == ip(p.backends[1]) })
-			if early := time.Until(waits); early > time.Second {
-				t.Errorf("%s wrote %v before the end of the silence", second.config, early)
-			}
-			if epoch := stampField(t, p, "epoch"); epoch >= grown {
-				t.Errorf("the epoch in the stamp is %d: it did not begin again", epoch)
-			}
-		})
+	}, builtAnew)
+}
+
+// anew is an etcd that takes the place of another, and why its leader waits.
+type anew struct {
+	build func(*testing.T, *duo)
+	why   string
+}
+
+func builtAnew(t *testing.T, c anew) {
+	t.Helper()
+	const grown = 500
+	etcd := etcdtest.Start(t, etcdtest.Options{})
+	etcd.Grow(t, grown)
+	p := startDuoAt(t, hostedNamed("cloudflare"), 2, etcd, "10s")
+	second := p.nodes[1]
+	p.nodes[0].kill()
+	c.build(t, p)
+	p.breakFirst()
+	second.waitLeader("leader", "mon-2")
+	waits := time.Time{}
+	p.wait("status to say what it waits for", func() bool {
+		s := second.status()
+		if s == nil || s.Zones[0].Waits == nil {
+			return false
+		}
+		waits = s.Zones[0].Waits.Until
+		return strings.Contains(s.Zones[0].Waits.Why, "the stamp is of mon-1") && strings.Contains(s.Zones[0].Waits.Why, c.why)
+	})
+	if time.Until(waits) < 10*time.Second {
+		t.Errorf("waits until %v, expected two leases", waits)
+	}
+	p.wait("the second answer", func() bool { return p.live() == ip(p.backends[1]) })
+	if early := time.Until(waits); early > time.Second {
+		t.Errorf("%s wrote %v before the end of the silence", second.config, early)
+	}
+	if epoch := stampField(t, p, "epoch"); epoch >= grown {
+		t.Errorf("the epoch in the stamp is %d: it did not begin again", epoch)
 	}
 }
 

@@ -37,6 +37,11 @@ func startRelay(t *testing.T, to string) *relay {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return relayFrom(t, listener, to)
+}
+
+func relayFrom(t *testing.T, listener net.Listener, to string) *relay {
+	t.Helper()
 	r := &relay{addr: listener.Addr().String(), to: to}
 	t.Cleanup(func() {
 		_ = listener.Close()

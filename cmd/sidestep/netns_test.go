@@ -27,7 +27,7 @@ type netns struct {
 
 func newNetns(t *testing.T, name string) *netns {
 	t.Helper()
-	n := &netns{t, fmt.Sprintf("sst-%d-%s-%s", os.Getpid(), t.Name(), name)}
+	n := &netns{t, fmt.Sprintf("sst-%d-%s-%s", os.Getpid(), strings.ReplaceAll(t.Name(), "/", "-"), name)}
 	out, err := exec.Command("ip", "netns", "add", n.name).CombinedOutput()
 	if err != nil {
 		const why = "needs root and the command ip (Debian: iproute2) to make a network namespace"

@@ -46,7 +46,7 @@ type Member struct {
 // unless clients need a certificate.
 func Start(t testing.TB, options Options) *Cluster {
 	t.Helper()
-	program := build(t)
+	program := Program(t)
 	c := &Cluster{scheme: "http"}
 	if options.Cert != "" {
 		c.scheme = "https"
@@ -197,7 +197,9 @@ var program = sync.OnceValues(func() (string, error) {
 	return fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), open), nil
 })
 
-func build(t testing.TB) string {
+// Program is the path of a member's program, for whoever runs it in another way; it
+// is there for as long as this process is.
+func Program(t testing.TB) string {
 	t.Helper()
 	path, err := program()
 	if err != nil {
