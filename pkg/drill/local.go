@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"sidestep/pkg/observe"
 	"sidestep/pkg/record"
 )
 
@@ -103,8 +104,7 @@ func playLocal(ctx context.Context, o LocalOptions, ttl int) (timeline *Timeline
 	}
 	defer func() { err = errors.Join(err, w.close()) }()
 	timeline = w.timeline()
-	err = w.play(ctx, timeline, o.Progress)
-	return timeline, err
+	return timeline, w.play(ctx, timeline, o.Progress)
 }
 
 // localStep is one row that is to come.
@@ -125,8 +125,9 @@ func insteadf(format string, args ...any) error { return &notSeenError{fmt.Sprin
 type localPlay struct {
 	*localWorld
 
-	kept   *connection
-	primed time.Time // when the cache was asked last for what it is to keep
+	watcher *observe.Watcher
+	opened  time.Time // the connection that is kept, at A
+	primed  time.Time // when the cache was asked last for what it is to keep
 }
 
 // steps are the rows in their order.

@@ -2,25 +2,37 @@ package drill
 
 import (
 	"context"
-	"crypto/x509"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
+
+	"sidestep/pkg/check"
+	"sidestep/pkg/observe"
 )
 
 // play plays the rows until one does not hold.
 func (w *localWorld) play(ctx context.Context, t *Timeline, progress func(Event)) error {
-	p := &localPlay{localWorld: w}
-	if err := p.begin(ctx); err != nil {
+	options, err := w.watch()
+	if err != nil {
 		return err
 	}
-	defer func() { p.kept.retire() }()
+	return observe.Watch(options, func(watcher *observe.Watcher) error {
+		p := &localPlay{localWorld: w, watcher: watcher}
+		if err := p.begin(ctx); err != nil {
+			return err
+		}
+		return p.playRows(ctx, t, progress)
+	})
+}
+
+func (p *localPlay) playRows(ctx context.Context, t *Timeline, progress func(Event)) error {
 	start := time.Now()
-	if err := w.answer(hostB); err != nil {
+	if err := p.answer(hostB); err != nil {
 		return err
 	}
 	lost := false
-	for _, step := range w.steps() {
+	for _, step := range p.steps() {
 		row := Row{Event: step.event, What: step.what}
 		if !lost {
 			if progress != nil {
@@ -39,162 +51,156 @@ func (w *localWorld) play(ctx context.Context, t *Timeline, progress func(Event)
 	return nil
 }
 
-// begin opens the connection that is kept, by a cache that has just been told.
-func (p *localPlay) begin(ctx context.Context) (err error) {
-	if p.kept, err = p.open(ctx); err != nil {
-		return err
+// sample looks at everything once.
+func (p *localPlay) sample(ctx context.Context) (observe.Sample, error) {
+	asked := time.Now()
+	s := p.watcher.Sample(ctx)
+	if ctx.Err() != nil {
+		return s, context.Cause(ctx)
 	}
-	v, err := p.kept.ask(ctx)
-	switch {
-	case err != nil:
-		return err
-	case v.identity != "A" || v.peer != hostA || v.proto != p.protocol():
-		return fmt.Errorf("the first request met %s over %s, expected A at %s over %s", v, v.proto, hostA, p.protocol())
+	for _, v := range append(slices.Clone(s.Servers), s.Resolver) {
+		if !v.Outcome.Told() {
+			return s, fmt.Errorf("ask %s: %s: %s", v.Server, v.Outcome, v.Detail)
+		}
 	}
-	p.kept.local = v.local
-	p.cache.Forget()
-	p.primed = time.Now()
-	_, err = p.askCache(ctx)
-	return err
+	p.primed = asked
+	return s, nil
 }
 
-// overdue reports whether what the cache was to keep may be over: then that it is
-// gone says nothing.
-func (p *localPlay) overdue() bool { return time.Since(p.primed) >= time.Duration(p.ttl)*time.Second }
+// overdue reports whether what the cache was to keep since a moment may be over:
+// then that it is gone says nothing.
+func (p *localPlay) overdue(since time.Time) bool {
+	return p.ttl > 0 && time.Since(since) >= time.Duration(p.ttl)*time.Second
+}
+
+// begin opens the connection that is kept, by a cache that has just been told.
+func (p *localPlay) begin(ctx context.Context) error {
+	p.cache.Forget()
+	s, err := p.sample(ctx)
+	if err != nil {
+		return err
+	}
+	if k := s.Kept; k.Says() != "A at "+hostA || k.Protocol != p.protocol() {
+		return fmt.Errorf("the first request met %s over %q (%s), expected A at %s over %s", k.Says(), k.Protocol, k.Detail, hostA, p.protocol())
+	}
+	p.opened = s.Kept.Opened
+	return nil
+}
 
 func (p *localPlay) authorityNew(ctx context.Context) (string, error) {
-	host, err := p.askAuthority(ctx)
-	if err == nil && host != hostB {
-		err = insteadf("authority %s", host)
+	primed := p.primed
+	s, err := p.sample(ctx)
+	p.primed = primed // the cache keeps what it was told before
+	seen := "authority " + s.Servers[0].Said()
+	if err == nil && s.Servers[0].Said() != hostB {
+		err = insteadf("%s", seen)
 	}
-	return "authority " + host, err
+	return seen, err
 }
 
-func (p *localPlay) cacheOld(ctx context.Context) (string, error) {
-	cache, err := p.askCache(ctx)
+// cacheSays is what the authority and the cache say at one moment, which has to be
+// before the cache may have let go of what it was told.
+func (p *localPlay) cacheSays(ctx context.Context, cache string) (string, error) {
+	primed := p.primed
+	s, err := p.sample(ctx)
+	seen := "authority " + s.Servers[0].Said() + ", cache " + left(s.Resolver)
 	switch {
 	case err != nil:
 		return "", err
-	case cache.host == hostB && p.ttl > 0 && p.overdue():
+	case s.Resolver.Said() != cache && p.overdue(primed):
 		return "", errStoodStill
-	case cache.host != hostA:
-		return "", insteadf("cache %s at once", cache)
+	case s.Resolver.Said() != cache || s.Servers[0].Said() != hostB:
+		return "", insteadf("%s", seen)
 	}
-	return "authority " + hostB + ", cache " + cache.String(), nil
+	return seen, nil
 }
+
+func left(v observe.View) string { return fmt.Sprintf("%s, %s left", v.Said(), v.TTL) }
+
+func (p *localPlay) cacheOld(ctx context.Context) (string, error) { return p.cacheSays(ctx, hostA) }
 
 func (p *localPlay) cacheNew(ctx context.Context) (string, error) {
-	cache, err := p.awaitCache(ctx, hostB)
-	return "cache " + cache.String(), err
+	s, err := p.await(ctx, hostB)
+	return "cache " + left(s.Resolver), err
 }
 
-// awaitCache asks the cache until it says a host, or for none that there is no such
-// name.
-func (p *localPlay) awaitCache(ctx context.Context, host string) (told, error) {
+// await takes samples until the cache says what it has to.
+func (p *localPlay) await(ctx context.Context, cache string) (observe.Sample, error) {
 	ticker := time.NewTicker(askEvery)
 	defer ticker.Stop()
 	for end := time.Now().Add(rowWithin); ; {
-		p.primed = time.Now()
-		cache, err := p.askCache(ctx)
+		s, err := p.sample(ctx)
 		switch {
-		case err != nil:
-			return told{}, err
-		case cache.host == host:
-			return cache, nil
+		case err != nil || s.Resolver.Said() == cache:
+			return s, err
 		case time.Now().After(end):
-			return told{}, insteadf("cache %s, %s later", cache, rowWithin)
+			return s, insteadf("cache %s, %s later", left(s.Resolver), rowWithin)
 		}
 		select {
 		case <-ctx.Done():
-			return told{}, context.Cause(ctx)
+			return s, context.Cause(ctx)
 		case <-ticker.C:
 		}
 	}
 }
 
 func (p *localPlay) keptOld(ctx context.Context) (string, error) {
-	v, err := p.kept.ask(ctx)
-	switch {
+	s, err := p.sample(ctx)
+	switch k := s.Kept; {
 	case err != nil:
-		return "", insteadf("the kept connection failed: %v", err)
-	case !v.reused || v.local != p.kept.local || v.peer != hostA || v.identity != "A":
-		return "", insteadf("answered by %s", v)
+		return "", err
+	case k.Ended != nil:
+		return "", insteadf("the connection %s", k.Ended)
+	case k.Says() != "A at "+hostA || k.Opened != p.opened:
+		return "", insteadf("answered by %s", k.Says())
 	}
-	return "cache " + hostB + ", answered by " + v.String(), nil
+	return "cache " + s.Resolver.Said() + ", answered by " + s.Kept.Says() + " on the same connection", nil
 }
 
 // refused lets a new connection meet a wrong certificate, and mends that.
 func (p *localPlay) refused(ctx context.Context) (string, error) {
-	next, err := p.open(ctx)
+	s, err := p.sample(ctx)
 	if err != nil {
 		return "", err
 	}
-	defer next.retire()
-	v, err := next.ask(ctx)
-	if wrong, is := errors.AsType[x509.HostnameError](err); is {
-		p.b.Show(p.right)
-		return fmt.Sprintf("%s: its certificate is for %v; no request was sent", next.host, wrong.Certificate.DNSNames), nil
-	} else if err != nil {
-		return "", insteadf("another failure: %v", err)
+	if n := s.New[0]; n.Phase != check.PhaseTLS || n.Cause != check.CauseCertificate {
+		return "", insteadf("%s %s", n.Says(), n.Detail)
 	}
-	return "", insteadf("answered by %s", v)
+	p.b.Show(p.right)
+	return s.New[0].Says() + ": " + s.New[0].Detail, nil
 }
 
-func (p *localPlay) newAtB(ctx context.Context) (string, error) { return p.visitB(ctx, "") }
-
-// visitB retires the connection, which is idle, and opens the next one, which has to
-// lead to B.
-func (p *localPlay) visitB(ctx context.Context, before string) (string, error) {
-	p.kept.retire()
-	next, err := p.open(ctx)
-	if err != nil {
-		return "", err
-	}
-	p.kept = next
-	v, err := next.ask(ctx)
+func (p *localPlay) newAtB(ctx context.Context) (string, error) {
+	p.watcher.Retire("idle")
+	s, err := p.sample(ctx)
 	switch {
 	case err != nil:
-		return "", insteadf("%sthe new connection failed: %v", before, err)
-	case v.reused || v.peer != hostB || v.identity != "B":
-		return "", insteadf("%sanswered by %s", before, v)
+		return "", err
+	case s.Kept.Says() != "B at "+hostB || s.Kept.Requests != 1:
+		return "", insteadf("%s %s", s.Kept.Says(), s.Kept.Detail)
 	}
-	return before + "answered by " + v.String(), nil
+	return "answered by " + s.Kept.Says() + " on a new connection", nil
 }
 
 func (p *localPlay) negativeCached(ctx context.Context) (string, error) {
 	if err := p.answer(""); err != nil {
 		return "", err
 	}
-	cache, err := p.awaitCache(ctx, "")
-	return "cache " + cache.String(), err
+	s, err := p.await(ctx, "NXDOMAIN")
+	return "cache " + left(s.Resolver), err
 }
 
 func (p *localPlay) negativeOld(ctx context.Context) (string, error) {
 	if err := p.answer(hostB); err != nil {
 		return "", err
 	}
-	host, err := p.askAuthority(ctx)
-	if err != nil {
-		return "", err
-	}
-	cache, err := p.askCache(ctx)
-	switch {
-	case err != nil:
-		return "", err
-	case host != hostB:
-		return "", insteadf("authority %s", host)
-	case cache.host != "" && p.ttl > 0 && p.overdue():
-		return "", errStoodStill
-	case cache.host != "":
-		return "", insteadf("cache %s at once", cache)
-	}
-	return "authority " + host + ", cache " + cache.String(), nil
+	return p.cacheSays(ctx, "NXDOMAIN")
 }
 
 func (p *localPlay) recovered(ctx context.Context) (string, error) {
-	cache, err := p.awaitCache(ctx, hostB)
-	if err != nil {
-		return "", err
+	s, err := p.await(ctx, hostB)
+	if err == nil && observe.SaysAll(s.New) != "B at "+hostB {
+		err = insteadf("cache %s, %s %s", left(s.Resolver), s.New[0].Says(), s.New[0].Detail)
 	}
-	return p.visitB(ctx, "cache "+cache.String()+", ")
+	return "cache " + left(s.Resolver) + ", answered by " + observe.SaysAll(s.New) + " on a new connection", err
 }

@@ -72,12 +72,12 @@ func TestLocalDoesNotHold(t *testing.T) {
 	}
 	sideBySide(map[string]drama{
 		"the authority does not change": {LocalOptions{}, AuthorityNew, func(w *localWorld) error { return w.answer(hostA) }, "authority 127.0.0.1"},
-		"the cache keeps nothing":       {LocalOptions{}, CacheOld, func(w *localWorld) error { w.cache.Forget(); return nil }, "cache 127.0.0.2, 1s left at once"},
-		"the connection is closed":      {LocalOptions{}, KeptOld, func(w *localWorld) error { return w.a.Break(lab.Refuse) }, "the kept connection failed: "},
-		"the connection is new":         {LocalOptions{}, KeptOld, func(w *localWorld) error { return errors.Join(w.a.Break(lab.Refuse), w.a.Mend()) }, "answered by A at 127.0.0.1 by a new connection"},
-		"the certificate is right":      {LocalOptions{TLS: true}, Refused, func(w *localWorld) error { w.b.Show(w.right); return nil }, "answered by B at 127.0.0.2"},
-		"B does not listen":             {LocalOptions{TLS: true}, Refused, func(w *localWorld) error { return w.b.Break(lab.Refuse) }, "another failure: "},
-		"B is down":                     {LocalOptions{}, NewAtB, func(w *localWorld) error { return w.b.Break(lab.Refuse) }, "the new connection failed: "},
+		"the cache keeps nothing":       {LocalOptions{}, CacheOld, func(w *localWorld) error { w.cache.Forget(); return nil }, "authority 127.0.0.2, cache 127.0.0.2, 1s left"},
+		"the connection is closed":      {LocalOptions{}, KeptOld, func(w *localWorld) error { return w.a.Break(lab.Refuse) }, "the connection ended by server"},
+		"the connection is new":         {LocalOptions{}, KeptOld, func(w *localWorld) error { return errors.Join(w.a.Break(lab.Refuse), w.a.Mend()) }, "the connection ended by server"},
+		"the certificate is right":      {LocalOptions{TLS: true}, Refused, func(w *localWorld) error { w.b.Show(w.right); return nil }, "B at 127.0.0.2"},
+		"B does not listen":             {LocalOptions{TLS: true}, Refused, func(w *localWorld) error { return w.b.Break(lab.Refuse) }, "127.0.0.2 connect/refused"},
+		"B is down":                     {LocalOptions{}, NewAtB, func(w *localWorld) error { return w.b.Break(lab.Refuse) }, "127.0.0.2 connect/refused"},
 	}, func(name string, c drama) {
 		timeline, err := playIn(c.options, func(w *localWorld, event Event) {
 			if event == c.before {
@@ -134,13 +134,13 @@ func TestLocalBeginsAnew(t *testing.T) {
 	})
 	for _, missed := range []Event{CacheOld, NegativeOld} {
 		all.Go(func() {
-			_, err := playIn(LocalOptions{}, func(_ *localWorld, event Event) {
+			timeline, err := playIn(LocalOptions{}, func(_ *localWorld, event Event) {
 				if event == missed {
 					stall()
 				}
 			})
 			if !errors.Is(err, errStoodStill) {
-				t.Errorf("%s: %v", missed, err)
+				t.Errorf("%s: %v, %+v", missed, err, timeline)
 			}
 		})
 	}

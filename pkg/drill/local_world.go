@@ -3,16 +3,17 @@ package drill
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
-	"net"
+	"net/netip"
 	"sync"
 	"syscall"
 	"time"
 
 	"sidestep/pkg/authority"
+	"sidestep/pkg/check"
 	"sidestep/pkg/lab"
+	"sidestep/pkg/observe"
 	"sidestep/pkg/record"
 )
 
@@ -32,7 +33,7 @@ type localWorld struct {
 	server  *authority.Server
 	cache   *lab.Cache
 	a, b    *lab.Backend
-	roots   *x509.CertPool // nil without TLS
+	ca      []byte // in PEM; nil without TLS
 	right   tls.Certificate
 	atB     tls.Certificate // at first
 
@@ -102,7 +103,7 @@ func (w *localWorld) startBackends(secure bool) error {
 
 func (w *localWorld) startAt(a, b string) error {
 	w.a, w.b = lab.NewBackend("A", a), lab.NewBackend("B", b)
-	if w.roots != nil {
+	if w.ca != nil {
 		w.a.Secure(w.right, w.http2)
 		w.b.Secure(w.atB, w.http2)
 	}
@@ -123,7 +124,7 @@ func (w *localWorld) certify() error {
 	if w.right, err = ca.Issue(localName.Unrooted()); err != nil {
 		return err
 	}
-	w.roots, w.atB = ca.Roots(), w.right
+	w.ca, w.atB = ca.PEM(), w.right
 	if w.refuses {
 		w.atB, err = ca.Issue("other." + localZone.Unrooted())
 	}
@@ -146,19 +147,36 @@ func (w *localWorld) answer(host string) error {
 	return nil
 }
 
-// url is what is asked for: the cache says where.
-func (w *localWorld) url() string {
+// watch is how the world is looked at, as the clients of a zone do.
+func (w *localWorld) watch() (observe.Options, error) {
+	identity, err := observe.ParseIdentity("header:" + lab.IdentityHeader)
+	if err != nil {
+		return observe.Options{}, err
+	}
+	var ends [3]netip.AddrPort
+	for i, text := range []string{w.server.Addr(), w.cache.Addr(), w.a.Addr()} {
+		if ends[i], err = netip.ParseAddrPort(text); err != nil {
+			return observe.Options{}, err
+		}
+	}
 	scheme := "http"
-	if w.roots != nil {
+	if w.ca != nil {
 		scheme = "https"
 	}
-	_, port, _ := net.SplitHostPort(w.a.Addr()) // it listens there
-	return scheme + "://" + net.JoinHostPort(localName.Unrooted(), port) + "/healthz"
+	host, port := localName.Unrooted(), ends[2].Port()
+	return observe.Options{
+		Name: localName, Type: record.A, Loopback: true,
+		Servers: []observe.Server{{Addr: ends[0]}}, Resolvers: []netip.AddrPort{ends[1]},
+		Request: &observe.Request{Identity: identity, HTTP: check.HTTP{
+			Scheme: scheme, Host: host, Port: port, Authority: fmt.Sprintf("%s:%d", host, port), Path: "/healthz",
+			HTTP1: !w.http2, TLS: check.TLS{CA: w.ca},
+		}},
+	}, nil
 }
 
 func (w *localWorld) timeline() *Timeline {
 	ttl := time.Duration(w.ttl) * time.Second
-	return &Timeline{Name: localName, A: hostA, B: hostB, Protocol: w.protocol(), TLS: w.roots != nil, TTL: ttl, Negative: ttl}
+	return &Timeline{Name: localName, A: hostA, B: hostB, Protocol: w.protocol(), TLS: w.ca != nil, TTL: ttl, Negative: ttl}
 }
 
 func (w *localWorld) protocol() string {

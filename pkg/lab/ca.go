@@ -7,6 +7,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/pem"
 	"fmt"
 	"math/big"
 	"time"
@@ -17,7 +18,7 @@ import (
 const certLife = 24 * time.Hour
 
 // CA signs the certificates of a lab. It is made in memory, nothing of it is
-// written anywhere, and nobody trusts it who was not given Roots.
+// written anywhere, and nobody trusts it who was not given its PEM.
 type CA struct {
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
@@ -40,11 +41,9 @@ func NewCA() (*CA, error) {
 	return ca, nil
 }
 
-// Roots is what a client trusts that is to trust this CA.
-func (c *CA) Roots() *x509.CertPool {
-	roots := x509.NewCertPool()
-	roots.AddCert(c.cert)
-	return roots
+// PEM is the certificate of the CA, for a client that is to trust it.
+func (c *CA) PEM() []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.cert.Raw})
 }
 
 // Issue makes a server's certificate for one DNS name.
