@@ -13,6 +13,7 @@ import (
 	"sidestep/pkg/config"
 	"sidestep/pkg/control"
 	"sidestep/pkg/daemon"
+	"sidestep/pkg/record"
 )
 
 // planFlags are those of plan and reconcile.
@@ -36,7 +37,9 @@ Targets are probed until they are judged, as reconcile does it; when the daemon
 runs on this machine, it is asked instead. Nothing is written.
 
 The checksum names the plan: two plans with one checksum change the same values
-in the same way.
+in the same way. Where sidestep's own TXT record, the stamp, is written before
+the first change, that is said too: it is no change of what a name answers, and
+a zone is in sync without it.
 
 Exit codes: 0 the plan could be made, 1 some target could not be judged,
 2 usage or config, 5 the provider did not answer as it should, and with
@@ -197,6 +200,12 @@ func (a *app) printPlan(answer control.Plan, write bool) {
 		for _, line := range z.Text {
 			fmt.Fprintln(a.io.Out, line)
 		}
+		if s := z.Stamp; s != nil {
+			fmt.Fprintf(a.io.Out, "  stamp: %s TXT %s%s  (%s)\n", strings.ReplaceAll(s.Action, "-", " "), record.Name(s.Name).Shown(), fromWords(s.From), s.Reason)
+		}
+		if z.Rival != "" {
+			fmt.Fprintf(a.io.Out, "  %s\n", z.Rival)
+		}
 		if write {
 			a.printApplied(z)
 		}
@@ -209,6 +218,14 @@ func (a *app) printPlan(answer control.Plan, write bool) {
 		fmt.Fprintf(a.io.Out, "site %s %s\n", s.Site, s.Detail)
 	}
 	a.printUndecided(answer.Undecided)
+}
+
+// fromWords names the node of which something is taken; empty for none.
+func fromWords(node string) string {
+	if node == "" {
+		return ""
+	}
+	return " from " + node
 }
 
 // printStops says what stands between a zone and its wanted state, where the

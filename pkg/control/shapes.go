@@ -20,20 +20,31 @@ type SiteWait struct {
 
 // ZonePlan is one zone's plan and, for reconcile, what became of it.
 type ZonePlan struct {
-	Zone     string    `json:"zone"`
-	InSync   bool      `json:"in_sync"`
-	Checksum string    `json:"checksum"`
-	Changes  []Change  `json:"changes"`
-	Blocked  []Blocked `json:"blocked"`
-	Applied  []Change  `json:"applied,omitempty"`
-	TookOver string    `json:"took_over,omitempty"` // the node from which reconcile --take-over took the zone
-	Verified *bool     `json:"verified,omitempty"`
-	Waits    *Wait     `json:"waits"` // until when what it takes away waits at least, and why; null for nothing
-	Detail   string    `json:"detail,omitempty"`
-	Error    string    `json:"error,omitempty"`
-	Exit     int       `json:"exit"` // what this zone alone would make the command exit with
-	Left     []Left    `json:"no_longer_steered"`
-	Text     []string  `json:"text,omitempty"` // the plan for people, a line each
+	Zone     string       `json:"zone"`
+	InSync   bool         `json:"in_sync"`
+	Checksum string       `json:"checksum"`
+	Changes  []Change     `json:"changes"`
+	Blocked  []Blocked    `json:"blocked"`
+	Applied  []Change     `json:"applied,omitempty"`
+	TookOver string       `json:"took_over,omitempty"` // the node from which reconcile --take-over took the zone
+	Verified *bool        `json:"verified,omitempty"`
+	Rival    string       `json:"rival,omitempty"` // another node writes the zone as well: who, and what to do
+	Stamp    *StampChange `json:"stamp"`           // of plan: sidestep's own record, which is written before all else; null for nothing, as where this node holds it
+	Waits    *Wait        `json:"waits"`           // until when what it takes away waits at least, and why; null for nothing
+	Detail   string       `json:"detail,omitempty"`
+	Error    string       `json:"error,omitempty"`
+	Exit     int          `json:"exit"` // what this zone alone would make the command exit with
+	Left     []Left       `json:"no_longer_steered"`
+	Text     []string     `json:"text,omitempty"` // the plan for people, a line each
+}
+
+// StampChange is a stamp that is written. It is no change of what the zone answers: a
+// zone is in sync without it.
+type StampChange struct {
+	Action string `json:"action"` // create, take-over
+	Name   string `json:"name"`   // of the TXT record
+	From   string `json:"from"`   // the node whose stamp it takes the place of; empty for none
+	Reason string `json:"reason"`
 }
 
 // Left is a value that sidestep paused and that the config names no longer.

@@ -92,6 +92,7 @@ func (d *Daemon) report(r reconcile.Report) {
 	d.troubles.note("list the zone", nil, "zone", string(r.Zone))
 	if r.Look {
 		d.ask(func(*engine.Engine) {
+			d.sawRival(r.Zone, r.Rival)
 			d.listed(r.Zone)
 			d.step(engine.Seen{Zone: *r.Seen})
 		})
@@ -100,7 +101,7 @@ func (d *Daemon) report(r reconcile.Report) {
 	d.troubles.note("write the zone", nil, "zone", string(r.Zone))
 	d.reportVerified(r)
 	d.ask(func(*engine.Engine) {
-		delete(d.rivals, r.Zone)
+		d.sawRival(r.Zone, r.Rival)
 		d.listed(r.Zone)
 		d.step(engine.Done{Zone: *r.Seen, Applied: r.Applied})
 	})
@@ -112,6 +113,23 @@ type zoneAge struct{ listed, written time.Time }
 // listed belongs to the loop.
 func (d *Daemon) listed(zone record.Name) {
 	d.ages[zone] = zoneAge{listed: d.clock.Wall(), written: d.ages[zone].written}
+}
+
+// sawRival takes whether a list showed that another node writes a zone, also where
+// nothing is to be written to it. It belongs to the loop.
+func (d *Daemon) sawRival(zone record.Name, rival *reconcile.TwoWritersError) {
+	was := d.rivals[zone]
+	switch {
+	case rival == nil && was != nil:
+		d.log.Info("no second writer any more", "zone", string(zone))
+	case rival != nil && (was == nil || was.Holder != rival.Holder) && d.leader.leads():
+		d.log.Error("two writers", "zone", string(zone), "error", rival)
+	}
+	if rival == nil {
+		delete(d.rivals, zone)
+		return
+	}
+	d.rivals[zone] = rival
 }
 
 // reportFailed takes the end of a round that did not come to its own. Newer work
@@ -203,6 +221,14 @@ func zonePlan(r reconcile.Report, wrote bool) control.ZonePlan {
 	}
 	if r.Err != nil {
 		z.Error = r.Err.Error()
+	} else if r.Rival != nil {
+		z.Rival = r.Rival.Error()
+	}
+	if c := r.Claim; c != nil {
+		z.Stamp = &control.StampChange{Action: "create", Name: string(c.Name), From: c.From, Reason: claimWords(*c)}
+		if c.From != "" {
+			z.Stamp.Action = "take-over"
+		}
 	}
 	if wrote {
 		z.TookOver = r.TookOver
@@ -210,6 +236,18 @@ func zonePlan(r reconcile.Report, wrote bool) control.ZonePlan {
 		z.Verified = &r.Verified
 	}
 	return z
+}
+
+// claimWords is why a stamp is written.
+func claimWords(c reconcile.Claim) string {
+	words := "before the first change, so that the provider refuses what another writer decided by an older list"
+	if c.Lease {
+		words = "as soon as a daemon runs, since it says who leads"
+	}
+	if c.From != "" && c.Released {
+		words += "; it is released"
+	}
+	return words
 }
 
 // weightOf is the weight that a change gives; nil where it gives none.

@@ -83,6 +83,9 @@ func (d *Daemon) work(
 			report := do(ctx, w, plain[i])
 			answer.Zones[i] = zonePlan(report, writes)
 			answer.Zones[i].Waits = d.waitOfPlan(report.Final)
+			if !d.options.Once && !d.leader.leads() {
+				answer.Zones[i].Stamp = nil // whose the stamp is then, the leader knows
+			}
 		})
 	}
 	group.Wait()

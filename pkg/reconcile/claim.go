@@ -85,7 +85,7 @@ func (r *round) claim(ctx context.Context, fencer provider.Fencer) error {
 	if i := slices.IndexFunc(r.snapshot.Stamps, func(s provider.Stamp) bool { return s.Nonce == "" }); i >= 0 {
 		return strangeStamp(r.zone.Name, r.snapshot.Stamps[i].String())
 	}
-	rival := r.twoWriters()
+	rival := r.rival(r.snapshot.Stamps, r.held)
 	if rival != nil && !r.orders.TakeOver {
 		return rival
 	}
@@ -122,26 +122,6 @@ func (w *worker) sendClaim(ctx context.Context, fencer provider.Fencer, seen *pr
 	return w.safely(provider.Ambiguous, "claim", func() error {
 		return fencer.Claim(ctx, seen, next, w.mayWrite(call))
 	})
-}
-
-// twoWriters is the error of a zone whose stamp says that another node writes
-// it, unless the lock said that this one takes over. A stamp of our own name is
-// that of a process before this one, and is taken over; but when it replaced
-// one of this process, a second node of that name is alive.
-func (r *round) twoWriters() *TwoWritersError {
-	if r.options.Handover {
-		return nil
-	}
-	now := r.options.Clock.Wall()
-	for _, s := range r.snapshot.Stamps {
-		age := now.Sub(s.At)
-		namesake := s.Holder == r.options.Node
-		if s.Released || s.Holder == "" || age > freshStamp || r.past[s.Nonce] || namesake && !r.held {
-			continue
-		}
-		return &TwoWritersError{Holder: s.Holder, At: s.At, Namesake: namesake}
-	}
-	return nil
 }
 
 // prove sends, once in the life of a process, the call that a provider which

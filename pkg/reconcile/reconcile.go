@@ -95,15 +95,17 @@ type Orders struct {
 // far as the round came, and Applied is what was written nevertheless.
 type Report struct {
 	Zone     record.Name
-	Plan     plan.Plan     // as planned first in the round; empty when the zone could not be listed
-	Final    plan.Plan     // what is left to do at the end of the round
-	Applied  []plan.Change // what was written
-	Seen     *plan.Zone    // the zone as listed last; nil when it never was
-	TookOver string        // the node whose fresh stamp was replaced because a person said so; empty for none
-	Look     bool          // the zone was only listed
-	Asked    bool          // the name servers were asked about what was written, by this round or by one that gave way to it
-	Verified bool          // the zone is as wanted, or what was written is, beside what a guard stops; and the name servers answer so
-	Detail   string        // why Verified is false, or what was not finished, in words
+	Plan     plan.Plan        // as planned first in the round; empty when the zone could not be listed
+	Final    plan.Plan        // what is left to do at the end of the round
+	Applied  []plan.Change    // what was written
+	Seen     *plan.Zone       // the zone as listed last; nil when it never was
+	TookOver string           // the node whose fresh stamp was replaced because a person said so; empty for none
+	Claim    *Claim           // of Plan: the stamp that is written before all else; nil for none
+	Rival    *TwoWritersError // another node writes the zone as well, as the last list shows; nil when none is seen to
+	Look     bool             // the zone was only listed
+	Asked    bool             // the name servers were asked about what was written, by this round or by one that gave way to it
+	Verified bool             // the zone is as wanted, or what was written is, beside what a guard stops; and the name servers answer so
+	Detail   string           // why Verified is false, or what was not finished, in words
 	Err      error
 }
 
@@ -286,6 +288,7 @@ func (r *Reconciler) Plan(ctx context.Context, work engine.Work) Report {
 	seen := w.zoneOf(snapshot)
 	report.Seen, report.Plan = &seen, work.Plan(seen)
 	report.Final = report.Plan
+	report.Claim, report.Rival = w.claims(snapshot.Stamps, report.Plan), w.rival(snapshot.Stamps, false)
 	return report
 }
 

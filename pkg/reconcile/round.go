@@ -52,7 +52,9 @@ func (w *worker) newRound(work engine.Work, orders Orders) *round {
 func (w *worker) round(ctx context.Context, work engine.Work, orders Orders) Report {
 	r := w.newRound(work, orders)
 	r.report.Err = r.run(ctx)
-	r.report.Final = r.current
+	if r.report.Final = r.current; r.snapshot != nil {
+		r.report.Rival = r.rival(r.snapshot.Stamps, r.held)
+	}
 	return r.report
 }
 
@@ -151,7 +153,7 @@ func (r *round) advance(ctx context.Context) (more bool, err error) {
 	if r.calls > 0 && r.newer() {
 		return false, fmt.Errorf("reconcile zone %s: %w", r.zone.Name, ErrGaveWay)
 	}
-	if r.pending() || r.lease != nil && r.orders.TakeOver {
+	if r.pending() || r.orders.TakeOver && (r.lease != nil || r.rival(r.snapshot.Stamps, r.held) != nil) {
 		if err := r.hold(ctx); err != nil {
 			return false, err
 		}

@@ -310,6 +310,7 @@ func (w *worker) look(ctx context.Context) Report {
 	w.watch(snapshot)
 	seen := w.zoneOf(snapshot)
 	w.seen, report.Seen = &seen, &seen
+	report.Rival = w.rival(snapshot.Stamps, w.held)
 	return report
 }
 
