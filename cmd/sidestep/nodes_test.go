@@ -225,9 +225,12 @@ func TestVantagesOfThreeNodes(t *testing.T) {
 	for _, n := range b.nodes {
 		b.wait("node "+n.name+" to be frozen", func() bool { return n.status().Frozen != nil })
 	}
-	if _, err := third.daemon.ClearOverride(t.Context(), control.ClearRequest{Target: "all"}, "bob"); err != nil {
-		t.Fatal(err)
+	b.etcd.Members[0].Pause()
+	said, err = third.daemon.ClearOverride(t.Context(), control.ClearRequest{Target: "all"}, "bob")
+	if err != nil || !strings.HasPrefix(said.Here, "it holds at this node only: ") || third.status().Frozen != nil {
+		t.Errorf("its end while etcd is away: %+v, %v, frozen %v", said, err, third.status().Frozen)
 	}
+	b.etcd.Members[0].Resume()
 	for _, n := range b.nodes {
 		b.wait("node "+n.name+" to go on", func() bool { return n.status().Frozen == nil })
 	}

@@ -86,7 +86,8 @@ type Options struct {
 	Heard     func(Report)                                // what another vantage says
 	Left      func(vantage string)                        // its node is gone
 	Overrides func(words []override.Override, ends []End) // all that persons said and took back, at every change
-	Local     func() []override.Override                  // what this node knows that persons said
+	Local     func() Known                                // what this node knows that persons said
+	Shared    func(at time.Time)                          // etcd has what this node knew then
 	Whole     func() Report                               // all that this node says
 	Targets   func() int                                  // of how many targets it may come to say something
 	Leads     func() bool                                 // whether this node writes
@@ -114,6 +115,7 @@ type Cluster struct {
 	nodes        map[string]Node
 	digest       string
 	reconfigured bool // since the session began
+	owed         bool // a word, or its end, could not be shared when it was said
 
 	yeses map[string]*asked // by id; Run's alone
 }

@@ -49,6 +49,8 @@ type node struct {
 	ends    []cluster.End
 	told    int // how often of words
 	trouble error
+	mine    []cluster.End // that were said at it
+	shared  time.Time
 	leads   bool
 	yeses   []cluster.Yes
 }
@@ -73,14 +75,21 @@ func start(t *testing.T, etcd *etcdtest.Cluster, is member, local ...override.Ov
 
 func startAt(t *testing.T, client *clientv3.Client, is member, local ...override.Override) *node {
 	t.Helper()
+	return startWith(t, client, is, func(n *node) { n.local = local })
+}
+
+// startWith lets a node join that knows what prepare gives it.
+func startWith(t *testing.T, client *clientv3.Client, is member, prepare func(*node)) *node {
+	t.Helper()
 	pace := beat
 	if is.slow {
 		pace = cluster.Beat
 	}
 	n := &node{
-		t: t, says: map[check.Target]cluster.Observation{}, local: local,
+		t: t, says: map[check.Target]cluster.Observation{},
 		heard: map[string]map[check.Target]health.Verdict{}, beats: map[string]int{},
 	}
+	prepare(n)
 	n.Cluster = cluster.New(cluster.Options{
 		Etcd:   way{client},
 		Prefix: prefix, Node: is.name, Vantage: is.vantage, Config: is.config, Release: "test", Beat: pace,
@@ -91,10 +100,11 @@ func startAt(t *testing.T, client *clientv3.Client, is member, local ...override
 		Overrides: func(words []override.Override, ends []cluster.End) {
 			n.lock(func() { n.words, n.ends = words, ends; n.told++ })
 		},
-		Local: func() (words []override.Override) {
-			n.lock(func() { words = n.local })
-			return words
+		Local: func() (known cluster.Known) {
+			n.lock(func() { known = cluster.Known{Words: n.local, Ends: n.mine, Shared: n.shared} })
+			return known
 		},
+		Shared:  func(at time.Time) { n.lock(func() { n.shared = at }) },
 		Whole:   n.whole,
 		Targets: func() int { return is.targets },
 		Leads:   n.leading,
@@ -286,7 +296,7 @@ func TestWordsAreShared(t *testing.T) {
 		n.wait("the freeze", func() bool { return len(n.words) == 2 && n.words[0].Kind == override.Freeze })
 	}
 	a.lock(func() { a.local = nil })
-	if err := a.Clear(t.Context(), early, "bob"); err != nil {
+	if err := a.Clear(t.Context(), cluster.End{Override: early, At: time.Now(), By: "bob"}); err != nil {
 		t.Fatal(err)
 	}
 	b.wait("the drain to end", func() bool {

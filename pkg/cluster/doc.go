@@ -6,6 +6,7 @@
 //	nodes/NAME            who it is, and a beat every few seconds; hangs on a lease
 //	verdicts/NAME/SHARD   its verdicts of targets that vantages judge; same lease
 //	overrides/KIND/TARGET what a person said last at any node, or that it was taken back
+//	forgotten/ends        up to when ends of words are gone from here
 //	approvals/ID          a person's yes to what waits; it hangs on a lease of YesFor
 //	answers/ID/NAME       what became of that at a node; same lease
 //
@@ -18,6 +19,13 @@
 // A word of a person ends by its time or by another word, never because it is not
 // there: an etcd that is new, or was restored, learns it from the nodes. Of two words
 // about one thing the later one holds. A freeze that cannot be read is obeyed.
+//
+// What is over leaves etcd: a word a day after its time, an end of one without a time
+// after 30 days, and of more than 1000 ends the oldest. A node that was away may have
+// kept a word of which the end is gone. It knows up to when it had shared all its
+// words, and etcd up to when ends are gone: a word from before both that etcd does not
+// have has ended. An etcd that is new, or restored from before, knows of no ends that
+// are gone, so that nothing is lost with it.
 //
 // A yes is taken by every node that is there, once, and by those that come while no
 // leader has answered it: what waits for a person afterwards may be something else.

@@ -33,6 +33,9 @@ type session struct {
 	heard    map[string]*peer  // every node, by name
 	words    map[string]shared // what persons said, by the end of its key
 	newWords bool
+
+	forgotten forgotten // which ends etcd is rid of
+	lapsed    []End     // of words that this node kept, and that ended before it came
 }
 
 func (s *session) nodeKey(name string) string { return s.opts.Prefix + "nodes/" + name }
@@ -138,8 +141,8 @@ func (s *session) beat(ctx context.Context) error {
 	return err
 }
 
-// bringEvery is after how many beats this node sees whether etcd has all its words:
-// one that could not be shared when it was said.
+// bringEvery is after how many beats this node sees whether etcd has all its words,
+// and what is over there; sooner when one could not be shared when it was said.
 const bringEvery = 5
 
 // share listens and speaks until something ends it.
@@ -200,10 +203,19 @@ func (s *session) turn(ctx context.Context) error {
 	if err := s.beat(ctx); err != nil {
 		return err
 	}
-	if err := s.answerYeses(ctx); err != nil || s.count%bringEvery != 0 {
+	if err := s.answerYeses(ctx); err != nil {
 		return err
 	}
-	return s.bring(ctx)
+	s.mu.Lock()
+	owed := s.owed
+	s.mu.Unlock()
+	if !owed && s.count%bringEvery != 0 {
+		return nil
+	}
+	if err := s.bring(ctx, false); err != nil {
+		return err
+	}
+	return s.sweep(ctx)
 }
 
 // changed takes what etcd tells of a change.
@@ -243,7 +255,7 @@ func (s *session) readAll(ctx context.Context) (revision int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	s.words = map[string]shared{}
+	s.words, s.forgotten, s.lapsed = map[string]shared{}, forgotten{}, nil
 	for _, kv := range all.Kvs {
 		s.take(kv, false, false)
 	}
@@ -252,7 +264,7 @@ func (s *session) readAll(ctx context.Context) (revision int64, err error) {
 		p.beaten, p.news, p.whole = false, nil, true // what stood there proves nothing
 	}
 	s.newWords = false
-	if err := s.bring(ctx); err != nil {
+	if err := s.bring(ctx, true); err != nil {
 		return 0, err
 	}
 	s.opts.Overrides(s.said())
@@ -276,6 +288,8 @@ func (s *session) take(kv *mvccpb.KeyValue, gone, live bool) {
 		}
 	case "overrides":
 		s.takeWord(name, kv, gone)
+	case "forgotten":
+		s.takeForgotten(kv, gone)
 	case "approvals":
 		s.takeYes(name, kv, gone, live)
 	case "answers":

@@ -19,10 +19,16 @@ import (
 
 // End is a word that a person took back.
 type End struct {
-	Kind   override.Kind
-	Target string
-	At     time.Time // words that were said later hold
-	By     string
+	Override override.Override `json:"override"` // as it was
+	At       time.Time         `json:"at"`       // words about the same that were said later hold
+	By       string            `json:"by"`
+}
+
+// Known is what a node knows of what persons said.
+type Known struct {
+	Words  []override.Override
+	Ends   []End     // said at this node, which etcd may not have
+	Shared time.Time // of what was said until then etcd had everything, at some time
 }
 
 // shared is the word under a key, with the revision at which it was written; 0 of
@@ -38,31 +44,56 @@ func (c *Cluster) wordsAt(kind override.Kind, target string) string {
 	return c.opts.Prefix + "overrides/" + wordKey(kind, target)
 }
 
-// bring writes the words of this node that etcd does not have: said before there
-// was one, while it was away, or before it was restored from an old backup. Of two
-// about one thing the later holds. Nothing ends because it is absent.
-func (s *session) bring(ctx context.Context) error {
+// bring writes the words of this node, and their ends, that etcd does not have: said
+// before there was one, while it was away, or before it was restored from an old
+// backup. Of two about one thing the later holds. Nothing ends because it is absent,
+// but for what etcd was rid of before this node came: see forgotten.
+func (s *session) bring(ctx context.Context, joins bool) error {
+	s.mu.Lock()
+	s.owed = false
+	s.mu.Unlock()
 	now := s.opts.Clock.Wall()
-	for _, o := range s.opts.Local() {
-		there := s.words[wordKey(o.Kind, o.Target)]
-		if o.Over(now) || there.unread || there.revision > 0 && !o.Said.After(there.said()) {
-			continue
-		}
-		value, err := json.Marshal(word{Version: wireVersion, Override: o})
-		if err != nil {
-			return err
-		}
-		key := s.wordsAt(o.Kind, o.Target)
-		err = s.within(ctx, "share what persons said", func(ctx context.Context) error {
-			_, err := s.client.Txn(ctx).If(clientv3.Compare(clientv3.ModRevision(key), "=", there.revision)).
-				Then(clientv3.OpPut(key, string(value))).Commit() // whoever was faster is heard by the watch
-			return err
-		})
-		if err != nil {
+	known := s.opts.Local()
+	for _, e := range known.Ends {
+		if err := s.bringOne(ctx, word{Version: wireVersion, Override: e.Override, Cleared: &cleared{At: e.At, By: e.By}}); err != nil {
 			return err
 		}
 	}
+	for _, o := range known.Words {
+		if o.Over(now) {
+			continue
+		}
+		there := s.words[wordKey(o.Kind, o.Target)]
+		if joins && there.revision == 0 && !o.Said.After(s.forgotten.Until) && !o.Said.After(known.Shared) {
+			s.lapsed = append(s.lapsed, End{Override: o, At: s.forgotten.Until, By: "somebody at another node, while this one was away"})
+			continue
+		}
+		if err := s.bringOne(ctx, word{Version: wireVersion, Override: o}); err != nil {
+			return err
+		}
+	}
+	s.opts.Shared(now)
 	return nil
+}
+
+// bringOne writes a word, or its end, unless etcd has a later one about the same, or
+// one that nobody here can read.
+func (s *session) bringOne(ctx context.Context, w word) error {
+	name := wordKey(w.Override.Kind, w.Override.Target)
+	there := s.words[name]
+	if there.unread || there.revision > 0 && !w.said().After(there.said()) {
+		return nil
+	}
+	value, err := json.Marshal(w)
+	if err != nil {
+		return err
+	}
+	key := s.opts.Prefix + "overrides/" + name
+	return s.within(ctx, "share what persons said", func(ctx context.Context) error {
+		_, err := s.client.Txn(ctx).If(clientv3.Compare(clientv3.ModRevision(key), "=", there.revision)).
+			Then(clientv3.OpPut(key, string(value))).Commit() // whoever was faster is heard by the watch
+		return err
+	})
 }
 
 // takeWord takes what a person said at some node.
@@ -111,13 +142,13 @@ func (s *session) said() (words []override.Override, ends []End) {
 		switch w := s.words[name]; {
 		case w.unread && w.Override.Kind != override.Freeze:
 		case w.Cleared != nil:
-			ends = append(ends, End{Kind: w.Override.Kind, Target: w.Override.Target, At: w.Cleared.At, By: w.Cleared.By})
+			ends = append(ends, End{Override: w.Override, At: w.Cleared.At, By: w.Cleared.By})
 		default:
 			words = append(words, w.Override)
 		}
 	}
 	slices.SortStableFunc(words, func(a, b override.Override) int { return cmp.Compare(a.Target, b.Target) })
-	return words, ends
+	return words, append(ends, s.lapsed...)
 }
 
 // Put shares what a person said. Every node hears it, this one too. On an error
@@ -126,9 +157,9 @@ func (c *Cluster) Put(ctx context.Context, o override.Override) error {
 	return c.putWord(ctx, word{Version: wireVersion, Override: o})
 }
 
-// Clear takes a word back, at every node.
-func (c *Cluster) Clear(ctx context.Context, o override.Override, by string) error {
-	return c.putWord(ctx, word{Version: wireVersion, Override: o, Cleared: &cleared{At: c.opts.Clock.Wall(), By: by}})
+// Clear takes a word back, at every node. On an error nobody may have heard.
+func (c *Cluster) Clear(ctx context.Context, e End) error {
+	return c.putWord(ctx, word{Version: wireVersion, Override: e.Override, Cleared: &cleared{At: e.At, By: e.By}})
 }
 
 func (c *Cluster) putWord(ctx context.Context, w word) error {
@@ -140,8 +171,12 @@ func (c *Cluster) putWord(ctx context.Context, w word) error {
 	if err != nil {
 		return c.opts.Etcd.Explain("share what a person said", err)
 	}
-	return c.within(ctx, "share what a person said", func(ctx context.Context) error {
+	err = c.within(ctx, "share what a person said", func(ctx context.Context) error {
 		_, err := client.Put(ctx, c.wordsAt(w.Override.Kind, w.Override.Target), string(value))
 		return err
 	})
+	c.mu.Lock()
+	c.owed = c.owed || err != nil
+	c.mu.Unlock()
+	return err
 }

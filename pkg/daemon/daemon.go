@@ -81,6 +81,8 @@ type Daemon struct {
 	saved     time.Time                // wall time of the last try to save
 	saving    time.Duration            // how long the last save took
 	unsaved   error                    // why it failed
+	ends      []cluster.End            // of words that persons took back here, and that etcd does not know of yet
+	shared    time.Time                // of what persons had said here until then etcd had everything, at some time
 	apart     error                    // why this node is not among the others; nil when it is
 	tuned     int                      // the most targets that the Go runtime was fitted to
 	unheard   map[record.Name]bool     // zones from which no word came since the start; nil when all have told

@@ -13,7 +13,6 @@ import (
 	"sidestep/pkg/config"
 	"sidestep/pkg/control"
 	"sidestep/pkg/engine"
-	"sidestep/pkg/override"
 )
 
 // joinNodes makes this node's place among those that share an etcd; nil without
@@ -24,10 +23,13 @@ func (d *Daemon) joinNodes(way cluster.Etcd) *cluster.Cluster {
 		Config: digest(d.config), Release: d.options.Version,
 		Heard: func(r cluster.Report) { d.tell(observed(r)) },
 		Left:  func(vantage string) { d.tell(engine.Gone{Vantage: vantage}) },
-		Local: func() (words []override.Override) {
-			d.ask(func(e *engine.Engine) { words = wordsOf(e.View(d.now())) })
-			return words
+		Local: func() (known cluster.Known) {
+			d.ask(func(e *engine.Engine) {
+				known = cluster.Known{Words: wordsOf(e.View(d.now())), Ends: slices.Clone(d.ends), Shared: d.shared}
+			})
+			return known
 		},
+		Shared: func(at time.Time) { d.ask(func(*engine.Engine) { d.shared = at }) },
 		Whole: func() (r cluster.Report) {
 			d.ask(func(e *engine.Engine) { r = reported(e.Observed(d.now())) })
 			return r
@@ -90,70 +92,6 @@ func reported(o engine.Observed) cluster.Report {
 		out.Observations = append(out.Observations, cluster.Observation(one))
 	}
 	return out
-}
-
-func wordsOf(view engine.View) []override.Override {
-	var words []override.Override
-	for _, o := range view.Words {
-		words = append(words, o.Override)
-	}
-	return words
-}
-
-// takeWords brings this node's words of persons to what all nodes share. A word ends
-// by its time, which every node knows, or because a person took it back; never
-// because others do not know it.
-func (d *Daemon) takeWords(words []override.Override, ends []cluster.End) {
-	d.ask(func(e *engine.Engine) {
-		mine, now := wordsOf(e.View(d.now())), d.clock.Wall()
-		for _, end := range ends {
-			i := slices.IndexFunc(mine, func(o override.Override) bool { return o.Kind == end.Kind && o.Target == end.Target })
-			if i >= 0 && !mine[i].Said.After(end.At) {
-				d.step(engine.Clear{Target: end.Target, Kind: end.Kind, By: end.By})
-			}
-		}
-		for _, o := range words {
-			i := slices.IndexFunc(mine, o.Same)
-			if o.Over(now) || i >= 0 && (sameWord(mine[i], o) || mine[i].Said.After(o.Said)) {
-				continue
-			}
-			effects := d.step(engine.Override{Override: o})
-			d.errors.note(fmt.Sprintf("take up the %s of %s from another node", o.Kind, o.Shown()), effects.Err)
-		}
-	})
-	if !isClosed(d.told) {
-		close(d.told)
-	}
-}
-
-// sameWord reports whether two nodes have the same word of a person: times are the
-// same instant, in whatever zone.
-func sameWord(a, b override.Override) bool {
-	return a.Same(b) && a.By == b.By && a.Reason == b.Reason && slices.Equal(a.Values, b.Values) &&
-		a.Said.Equal(b.Said) && a.From.Equal(b.From) && a.Until.Equal(b.Until)
-}
-
-// shareWord lets every node know of a person's word, before this one acts on it. The
-// error is why they could not be told: they are once etcd answers.
-func (d *Daemon) shareWord(ctx context.Context, o override.Override) error {
-	if err := d.nodes.Put(ctx, o); err != nil {
-		return fmt.Errorf("the other nodes are told when etcd answers: %w", err)
-	}
-	return nil
-}
-
-// shareEnds lets every node know that words were taken back. What the others are not
-// told of would come back from them.
-func (d *Daemon) shareEnds(ctx context.Context, words []override.Override, by string) error {
-	for _, o := range words {
-		if err := d.nodes.Clear(ctx, o, by); err != nil {
-			return &control.Error{
-				Message: fmt.Sprintf("clear %q: refused, because the other nodes cannot be told and would bring it back: %v", o.Shown(), err),
-				Hint:    "say it again when etcd answers: sidestep status", Exit: control.ExitFailure,
-			}
-		}
-	}
-	return nil
 }
 
 // onlyHere says that a person's word holds at this node alone, and what to do;

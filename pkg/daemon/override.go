@@ -51,15 +51,25 @@ func (d *Daemon) ClearOverride(ctx context.Context, request control.ClearRequest
 	if err != nil || request.DryRun {
 		return answer, err
 	}
+	ends := endsOf(ended, d.clock.Wall(), by)
+	var unshared error
 	if d.nodes != nil {
-		if err := d.shareEnds(ctx, ended, by); err != nil {
-			return answer, err
-		}
+		unshared = d.shareEnds(ctx, ends)
 	}
 	err = errStopped
 	d.ask(func(e *engine.Engine) {
-		answer.Idle, err = d.clearOverride(e, request, by, ended)
-		answer.Here = d.onlyHere(nil)
+		before := d.ends
+		if unshared != nil {
+			d.ends = withEnds(d.ends, ends) // before they are saved with the rest
+		}
+		answer.Idle, err = d.clearOverride(e, request, by, ended, d.nodes != nil && unshared == nil)
+		if err != nil && holdsAny(e.View(d.now()), ended) {
+			d.ends = before
+		}
+		answer.Here = d.onlyHere(unshared)
+		if answer.Idle != "" && d.apart != nil {
+			answer.Here = fmt.Sprintf("what persons said at other nodes is not known here now: %v", d.apart)
+		}
 	})
 	return answer, err
 }
@@ -78,6 +88,11 @@ func (d *Daemon) Overrides(context.Context) (control.Overrides, error) {
 // The word is given as it would be kept.
 func (d *Daemon) foreseeOverride(e *engine.Engine, request control.OverrideRequest, word override.Override) (control.Overruled, override.Override, error) {
 	word.Target = d.overrideTarget(e, word.Kind, word.Target)
+	for _, o := range wordsOf(e.View(d.now())) {
+		if o.Same(word) && !o.Said.Before(word.Said) {
+			word.Said = o.Said.Add(time.Nanosecond) // by a clock before ours
+		}
+	}
 	foreseen, err := d.foresight(e).Foresee(d.now(), engine.Override{Override: word})
 	if err != nil {
 		return control.Overruled{}, word, wrongWord(request.Kind, request.Target, err, d.nearTarget(word.Kind, err))
@@ -96,7 +111,10 @@ func (d *Daemon) override(e *engine.Engine, request control.OverrideRequest, wor
 	}
 	effects, err := d.say(fmt.Sprintf("%s %q", request.Kind, request.Target), engine.Override{Override: word}, shared)
 	if effects.Err != nil {
-		err = wrongWord(request.Kind, request.Target, effects.Err, "")
+		return wrongWord(request.Kind, request.Target, effects.Err, "")
+	}
+	if err == nil {
+		d.ends = withoutEnd(d.ends, word)
 	}
 	return err
 }
@@ -121,17 +139,21 @@ func (d *Daemon) foreseeClear(e *engine.Engine, request control.ClearRequest, by
 
 // clearOverride belongs to the loop. It says why nothing changed, in words, when
 // nothing was there to be taken back.
-func (d *Daemon) clearOverride(e *engine.Engine, request control.ClearRequest, by string, ended []override.Override) (idle string, err error) {
-	there := slices.ContainsFunc(wordsOf(e.View(d.now())), func(o override.Override) bool { return slices.ContainsFunc(ended, o.Same) })
-	if len(ended) > 0 && !there {
+func (d *Daemon) clearOverride(e *engine.Engine, request control.ClearRequest, by string, ended []override.Override, shared bool) (idle string, err error) {
+	if len(ended) > 0 && !holdsAny(e.View(d.now()), ended) {
 		return "", nil // their end was heard from etcd meanwhile
 	}
 	clearing := d.clearing(e, request, by)
-	effects, err := d.say(fmt.Sprintf("clear %q", request.Target), clearing, d.nodes != nil)
+	effects, err := d.say(fmt.Sprintf("clear %q", request.Target), clearing, shared)
 	if effects.Err != nil {
 		err = wrongWord("clear", request.Target, effects.Err, d.nearTarget(clearing.Kind, effects.Err))
 	}
 	return effects.Idle, err
+}
+
+// holdsAny reports whether any of these words still holds.
+func holdsAny(view engine.View, words []override.Override) bool {
+	return slices.ContainsFunc(wordsOf(view), func(o override.Override) bool { return slices.ContainsFunc(words, o.Same) })
 }
 
 // say lets the engine take a person's word, if that can be kept: by other nodes as

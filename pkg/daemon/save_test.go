@@ -101,7 +101,7 @@ func TestWriteState(t *testing.T) {
 			e.Lose()
 			e.Step(running.now(), engine.Override{Override: drained(a, running.now().Wall)})
 			var text strings.Builder
-			if err := writeState(&text, e, time.Time{}); err != nil {
+			if err := writeState(&text, e, snapshot{}); err != nil {
 				t.Fatal(err)
 			}
 			want, err := json.Marshal(e.State())
@@ -148,7 +148,7 @@ func TestCommandKeepsSavedVerdicts(t *testing.T) {
 		}, engine.Now{Boot: time.Hour, Wall: time.Now()})
 		e.Keep(map[string]engine.TargetState{"web@192.0.2.1": row.kept})
 		var text strings.Builder
-		if err := writeState(&text, e, time.Time{}); err != nil {
+		if err := writeState(&text, e, snapshot{}); err != nil {
 			t.Fatal(err)
 		}
 		var state engine.State

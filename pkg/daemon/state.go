@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"sidestep/pkg/cluster"
 	"sidestep/pkg/engine"
 	"sidestep/pkg/plan"
 	"sidestep/pkg/store"
@@ -64,6 +65,7 @@ func (d *Daemon) lookAtState() error {
 	state, loaded := readState(s, loaded, d.options.Config.State.MaxAge)
 	d.takenUp = loaded.SavedAt
 	if state != nil {
+		d.ends, d.shared = state.Ends, state.Shared
 		verdicts := loaded.Recent && !d.options.Once // a command judges by its own rounds
 		d.engine.Restore(state.State, verdicts, loaded.Recent)
 		if d.options.Once {
@@ -91,6 +93,9 @@ type snapshot struct {
 	// command saved them as it found them; zero when it was saved by one who
 	// watched all. What is known is as old as that, and not as the snapshot.
 	Watched time.Time `json:"watched,omitzero"`
+	// Ends and Shared are Daemon.ends and Daemon.shared.
+	Ends   []cluster.End `json:"ends,omitempty"`
+	Shared time.Time     `json:"shared,omitzero"`
 }
 
 // watched is when the targets were watched last.
@@ -149,6 +154,7 @@ func (d *Daemon) openState() *store.Notes {
 	d.ask(func(e *engine.Engine) {
 		if state != nil && loaded.SavedAt.After(d.takenUp) {
 			e.Restore(state.State, false, false)
+			d.ends, d.shared = state.Ends, state.Shared
 		}
 		if loaded.Lost() {
 			e.Lose()
@@ -176,7 +182,9 @@ func (d *Daemon) save() error {
 }
 
 func (d *Daemon) saveTo(s *store.Store) error {
-	err := s.SaveBy(func(w io.Writer) error { return writeState(w, d.engine, d.watchedSince()) })
+	err := s.SaveBy(func(w io.Writer) error {
+		return writeState(w, d.engine, snapshot{Watched: d.watchedSince(), Ends: d.ends, Shared: d.shared})
+	})
 	if err != nil {
 		return err
 	}
@@ -195,7 +203,8 @@ func (d *Daemon) watchedSince() time.Time {
 // writeState writes the engine's State as JSON, one target and one set a line.
 // In memory, as one value and then as one text, ten thousand targets would cost
 // more than everything else that is kept of them.
-func writeState(w io.Writer, e *engine.Engine, watched time.Time) error {
+// The rest of the snapshot is given.
+func writeState(w io.Writer, e *engine.Engine, beside snapshot) error {
 	out := &jsonPieces{to: w, encoder: json.NewEncoder(w)}
 	out.text(`{"targets":{`)
 	between := ""
@@ -226,9 +235,17 @@ func writeState(w io.Writer, e *engine.Engine, watched time.Time) error {
 		out.text(`,"overrides":`)
 		out.value(rest.Overrides)
 	}
-	if !watched.IsZero() {
+	if !beside.Watched.IsZero() {
 		out.text(`,"watched":`)
-		out.value(watched)
+		out.value(beside.Watched)
+	}
+	if len(beside.Ends) > 0 {
+		out.text(`,"ends":`)
+		out.value(beside.Ends)
+	}
+	if !beside.Shared.IsZero() {
+		out.text(`,"shared":`)
+		out.value(beside.Shared)
 	}
 	out.text("}")
 	return out.err

@@ -1,0 +1,105 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+)
+
+// How long etcd keeps what is over. What has a time is over for every node a day
+// after that, however far their clocks are apart within reason. An end of a word
+// without one is kept long enough for nodes that come and go; how many there are is
+// bounded besides, and of more the oldest go.
+const (
+	keepOver = 24 * time.Hour
+	keepEnds = 30 * 24 * time.Hour
+	maxEnds  = 1000
+)
+
+// forgotten is the value of the key that says which ends etcd is rid of. A word that
+// a node kept and etcd does not have was either never there, or has ended: it has
+// where it was said before Until, and the node had shared it. An etcd that is new
+// has no such key, and learns every word from the nodes.
+type forgotten struct {
+	Version int       `json:"version"`
+	Until   time.Time `json:"until"` // the latest of the ends that are gone
+
+	revision int64
+	unread   bool
+}
+
+func (c *Cluster) forgottenKey() string { return c.opts.Prefix + "forgotten/ends" }
+
+// takeForgotten takes the key, or that it is gone: by hand, or with all that is there.
+func (s *session) takeForgotten(kv *mvccpb.KeyValue, gone bool) {
+	if gone {
+		s.forgotten = forgotten{}
+		return
+	}
+	f, err := read(kv.Value, func(f forgotten) int { return f.Version })
+	if err != nil {
+		s.opts.Logger.Warn("which ends of persons' words are gone from etcd cannot be read: none is taken away by this node", "key", string(kv.Key), "error", err)
+		f = forgotten{}
+	}
+	f.revision, f.unread = kv.ModRevision, err != nil
+	s.forgotten = f
+}
+
+// sweep takes away what is over for good, some keys at a time. Two nodes may do it at
+// once: who is slower does nothing.
+func (s *session) sweep(ctx context.Context) error {
+	names, until := s.over(s.opts.Clock.Wall())
+	if len(names) == 0 || s.forgotten.unread {
+		return nil
+	}
+	key := s.forgottenKey()
+	ifs := []clientv3.Cmp{clientv3.Compare(clientv3.ModRevision(key), "=", s.forgotten.revision)}
+	var ops []clientv3.Op
+	for _, name := range names {
+		word := s.opts.Prefix + "overrides/" + name
+		ifs = append(ifs, clientv3.Compare(clientv3.ModRevision(word), "=", s.words[name].revision))
+		ops = append(ops, clientv3.OpDelete(word))
+	}
+	if until.After(s.forgotten.Until) {
+		value, err := json.Marshal(forgotten{Version: wireVersion, Until: until})
+		if err != nil {
+			return err
+		}
+		ops = append(ops, clientv3.OpPut(key, string(value)))
+	}
+	return s.within(ctx, "take away what persons said long ago", func(ctx context.Context) error {
+		_, err := s.client.Txn(ctx).If(ifs...).Then(ops...).Commit()
+		return err
+	})
+}
+
+// over lists the oldest keys that nobody needs any more, and the latest end among
+// them that a node could still contradict.
+func (s *session) over(now time.Time) (names []string, until time.Time) {
+	var ends []string
+	for _, name := range sortedNames(s.words) {
+		if w := s.words[name]; w.Cleared != nil && !w.unread {
+			ends = append(ends, name)
+		}
+	}
+	slices.SortStableFunc(ends, func(a, b string) int { return s.words[a].said().Compare(s.words[b].said()) })
+	tooMany := ends[:max(len(ends)-maxEnds, 0)]
+	for _, name := range sortedNames(s.words) {
+		w := s.words[name]
+		switch {
+		case w.unread || len(names) == inTxn:
+		case w.Override.Over(now.Add(-keepOver)):
+			names = append(names, name)
+		case w.Cleared != nil && (w.Override.Forever() && now.Sub(w.Cleared.At) > keepEnds || slices.Contains(tooMany, name)):
+			names = append(names, name)
+			if w.Cleared.At.After(until) {
+				until = w.Cleared.At
+			}
+		}
+	}
+	return names, until
+}

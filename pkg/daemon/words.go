@@ -1,0 +1,113 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"sidestep/pkg/cluster"
+	"sidestep/pkg/engine"
+	"sidestep/pkg/override"
+)
+
+func wordsOf(view engine.View) []override.Override {
+	var words []override.Override
+	for _, o := range view.Words {
+		words = append(words, o.Override)
+	}
+	return words
+}
+
+// takeWords brings this node's words of persons to what all nodes share. A word ends
+// by its time, which every node knows, or because a person took it back; never
+// because others do not know it.
+func (d *Daemon) takeWords(words []override.Override, ends []cluster.End) {
+	d.ask(func(e *engine.Engine) {
+		mine, now := wordsOf(e.View(d.now())), d.clock.Wall()
+		for _, end := range ends {
+			i := slices.IndexFunc(mine, end.Override.Same)
+			if i >= 0 && !mine[i].Said.After(end.At) {
+				d.step(engine.Clear{Target: end.Override.Target, Kind: end.Override.Kind, By: end.By})
+			}
+		}
+		d.ends = unshared(d.ends, words, ends)
+		for _, o := range words {
+			i := slices.IndexFunc(mine, o.Same)
+			if o.Over(now) || endedBy(d.ends, o) || i >= 0 && (sameWord(mine[i], o) || mine[i].Said.After(o.Said)) {
+				continue
+			}
+			effects := d.step(engine.Override{Override: o})
+			d.errors.note(fmt.Sprintf("take up the %s of %s from another node", o.Kind, o.Shown()), effects.Err)
+		}
+	})
+	if !isClosed(d.told) {
+		close(d.told)
+	}
+}
+
+// sameWord reports whether two nodes have the same word of a person: times are the
+// same instant, in whatever zone.
+func sameWord(a, b override.Override) bool {
+	return a.Same(b) && a.By == b.By && a.Reason == b.Reason && slices.Equal(a.Values, b.Values) &&
+		a.Said.Equal(b.Said) && a.From.Equal(b.From) && a.Until.Equal(b.Until)
+}
+
+// shareWord lets every node know of a person's word, before this one acts on it. The
+// error is why they could not be told: they are once etcd answers.
+func (d *Daemon) shareWord(ctx context.Context, o override.Override) error {
+	if err := d.nodes.Put(ctx, o); err != nil {
+		return fmt.Errorf("the other nodes are told when etcd answers: %w", err)
+	}
+	return nil
+}
+
+// endsOf are the ends of words that a person takes back now. Whatever the clock of
+// the node says where a word was said, its end is not before it.
+func endsOf(words []override.Override, now time.Time, by string) []cluster.End {
+	ends := make([]cluster.End, len(words))
+	for i, o := range words {
+		ends[i] = cluster.End{Override: o, At: now, By: by}
+		if o.Said.After(now) {
+			ends[i].At = o.Said
+		}
+	}
+	return ends
+}
+
+// shareEnds lets every node know that words were taken back. On an error they hold at
+// this node, which keeps them until etcd has them: a word that ended here must not
+// come back from there.
+func (d *Daemon) shareEnds(ctx context.Context, ends []cluster.End) error {
+	for _, e := range ends {
+		if err := d.nodes.Clear(ctx, e); err != nil {
+			return fmt.Errorf("the other nodes are told when etcd answers: %w", err)
+		}
+	}
+	return nil
+}
+
+// withEnds adds ends in the place of earlier ones of the same words.
+func withEnds(ends, more []cluster.End) []cluster.End {
+	for _, e := range more {
+		ends = append(withoutEnd(ends, e.Override), e)
+	}
+	return ends
+}
+
+func withoutEnd(ends []cluster.End, o override.Override) []cluster.End {
+	return slices.DeleteFunc(slices.Clone(ends), func(e cluster.End) bool { return e.Override.Same(o) })
+}
+
+// endedBy reports whether one of the ends is of this word, and not of one before it.
+func endedBy(ends []cluster.End, o override.Override) bool {
+	return slices.ContainsFunc(ends, func(e cluster.End) bool { return e.Override.Same(o) && !o.Said.After(e.At) })
+}
+
+// unshared leaves of the ends that were said here those that etcd does not have.
+func unshared(mine []cluster.End, words []override.Override, ends []cluster.End) []cluster.End {
+	return slices.DeleteFunc(slices.Clone(mine), func(e cluster.End) bool {
+		return slices.ContainsFunc(words, func(o override.Override) bool { return o.Same(e.Override) && o.Said.After(e.At) }) ||
+			slices.ContainsFunc(ends, func(other cluster.End) bool { return other.Override.Same(e.Override) && !other.At.Before(e.At) })
+	})
+}
