@@ -201,7 +201,8 @@ func (s *split) waitFor(what string, is func(*control.Status) bool) {
 	s.wait(what, func() bool { status := s.status(); return status != nil && is(status) })
 }
 
-func (s *split) verdict(status *control.Status, address string) string {
+// verdictAt is what status says of an address; empty when it knows none.
+func verdictAt(status *control.Status, address string) string {
 	i := slices.IndexFunc(status.Targets, func(t control.Target) bool { return t.Address == address })
 	if i < 0 {
 		return ""
@@ -291,7 +292,7 @@ func TestNoRouteForAFamily(t *testing.T) {
 	s.start()
 	s.waitUp(2)
 	s.waitFor("the probes over IPv6 to be known as our own fault", func(status *control.Status) bool {
-		return s.verdict(status, "2001:db8::11") == "unknown" && s.verdict(status, "2001:db8::12") == "unknown" &&
+		return verdictAt(status, "2001:db8::11") == "unknown" && verdictAt(status, "2001:db8::12") == "unknown" &&
 			strings.Contains(status.Targets[3].Detail, "no route") && status.Targets[3].Unknowns > 6
 	})
 	second.stop()
@@ -320,11 +321,11 @@ func TestCase12EachFamilyByItself(t *testing.T) {
 	p := s.start()
 	s.waitUp(4)
 	six.stop()
-	s.waitFor("the AAAA target to go down", func(status *control.Status) bool { return s.verdict(status, "2001:db8::11") == "down" })
+	s.waitFor("the AAAA target to go down", func(status *control.Status) bool { return verdictAt(status, "2001:db8::11") == "down" })
 	s.waitFor("the AAAA answer to follow", func(status *control.Status) bool {
 		return slices.Equal(status.Records[1].Live, []string{"2001:db8::12"})
 	})
-	if v := s.verdict(s.mustStatus(), "198.51.100.11"); v != "up" {
+	if v := verdictAt(s.mustStatus(), "198.51.100.11"); v != "up" {
 		t.Errorf("the A target is %s", v)
 	}
 	p.stop(t)

@@ -132,7 +132,7 @@ func handover(l config.Leader, p provider.Promises) string {
 		return ""
 	}
 	wait := takeover(l, p)
-	dead := fmt.Sprintf("; a leader that dies is replaced within %s", lease.Short(l.Lease+lease.Interval(l.Lease)))
+	dead := fmt.Sprintf("; a leader that dies is replaced within %s", lease.Short(lease.Seconds(l.Lease+lease.Interval(l.Lease))))
 	if p.Fenced {
 		return dead + ", and the next one writes at once: its claim makes every older call refused"
 	}
