@@ -39,7 +39,8 @@ With --json, names that stay (times in RFC 3339, null for none):
   records: as in status, and of each also
     zone, zone_error, judge_until, window_ends,
     waits: {until, why}: what the zone's writes wait for, null for nothing,
-    verification: {at, verified, detail}
+    verification: {at, verified, detail, servers: [{server, verified,
+      took_ms: so long after the write, detail}]}
     sites, scenarios: as in status, those that its answers rest on
     answers: as in status, and state unknown without a daemon, and
       when: the scenario that has to hold, mode,

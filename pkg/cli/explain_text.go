@@ -424,9 +424,31 @@ func (x *explainer) verified(r control.ExplainedRecord) {
 		x.field(0, "verified", "not since the last write; the zone was before, %s", x.when(v.At))
 	case v.Verified:
 		x.field(0, "verified", "%s, %s", x.when(v.At), orElse(v.Detail, "at the zone's name servers"))
+		x.servers(v.Servers)
 	default:
 		x.field(0, "verified", "NOT, %s: %s", x.when(v.At), v.Detail)
+		x.servers(v.Servers)
 	}
+}
+
+// servers says how long after the write each name server had it.
+func (x *explainer) servers(list []control.VerifiedServer) {
+	for _, s := range list {
+		if s.TookMS != nil {
+			x.field(2, "after", "%s: %s", delayWords(*s.TookMS), s.Server)
+		} else {
+			x.field(2, "not", "%s", s.Server)
+		}
+	}
+}
+
+// delayWords is how long something took.
+func delayWords(ms float64) string {
+	took := time.Duration(ms * float64(time.Millisecond))
+	if took > time.Second {
+		return took.Round(100 * time.Millisecond).String()
+	}
+	return took.Round(time.Millisecond).String()
 }
 
 func (x *explainer) write(w control.ExplainedWrite) {

@@ -175,6 +175,9 @@ func (a *app) printZones(zones []control.Zone, leader control.Leader, now time.T
 	fmt.Fprintln(a.io.Out)
 	a.table(rows)
 	for _, z := range zones {
+		if z.Checked != nil && !z.Checked.Verified {
+			fmt.Fprintf(a.io.Out, "%s the last write is not verified, as asked %s ago: %s\n", z.Zone, since(now, z.Checked.At), z.Checked.Detail)
+		}
 		for _, l := range z.Left {
 			fmt.Fprintln(a.io.Out, l.Text)
 		}

@@ -14,7 +14,7 @@ var zoneKeys = []field{
 	{name: "late", kind: duration(0), word: "the provider's", doc: "how long after a call was given up it may still take effect"},
 	{name: "lag", kind: duration(0), word: "the provider's", doc: "how long a list may show the past"},
 	{name: "verify", kind: object(
-		field{name: "servers", kind: listOf(hostPort(false, "53")), word: "those that the provider knows", doc: "name servers that are asked after a write; one that cannot be reached is no failure"},
+		field{name: "servers", kind: listOf(hostPort(false, "53")), word: "those of its NS records", doc: "name servers that are asked after a write, instead of the primary that takes updates and those that the NS records lead to; of a primary on loopback or at another port than 53, and of a zone that sidestep serves, the NS records are not followed; one that cannot be reached is no failure of the write"},
 		field{name: "dns", kind: boolean(), def: "true", doc: "whether name servers are asked at all"},
 	), doc: "who is asked after a write"},
 

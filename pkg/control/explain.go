@@ -133,6 +133,16 @@ type Verification struct {
 	At       time.Time `json:"at"`
 	Verified bool      `json:"verified"`
 	Detail   string    `json:"detail"`
+	// Servers are those that were asked; empty where listing the zone was all.
+	Servers []VerifiedServer `json:"servers"`
+}
+
+// VerifiedServer is what one name server said after a write.
+type VerifiedServer struct {
+	Server   string   `json:"server"`
+	Verified bool     `json:"verified"` // it answers as wanted
+	TookMS   *float64 `json:"took_ms"`  // so long after the write; null when it does not
+	Detail   string   `json:"detail"`   // why it does not
 }
 
 // Explain asks why a name answers as it does.

@@ -154,10 +154,11 @@ type Zone struct {
 	Listed    bool   `json:"listed"`
 	Left      []Left `json:"no_longer_steered"`
 
-	Leader    *Leader    `json:"leader,omitempty"` // where each zone has a lease of its own
-	ListedAt  *time.Time `json:"listed_at"`        // of the list that all is told from; null before the first
-	WrittenAt *time.Time `json:"written_since"`    // the last write, while that list may not show it; else null
-	Waits     *Wait      `json:"waits"`            // what it waits for with the next write, or would with what takes an answer away; null for nothing
+	Leader    *Leader       `json:"leader,omitempty"` // where each zone has a lease of its own
+	ListedAt  *time.Time    `json:"listed_at"`        // of the list that all is told from; null before the first
+	WrittenAt *time.Time    `json:"written_since"`    // the last write, while that list may not show it; else null
+	Checked   *Verification `json:"verification"`     // what its name servers said after the last write of this process; null before one
+	Waits     *Wait         `json:"waits"`            // what it waits for with the next write, or would with what takes an answer away; null for nothing
 }
 
 // Wait is what only time can end.

@@ -42,6 +42,7 @@ func (d *Daemon) adapter(z *config.Zone) (reconcile.Zone, error) {
 	}
 	return reconcile.Zone{
 		Name: z.Name, Adapter: adapter, Servers: z.Verify.Servers, NoDNS: !z.Verify.DNS, Dead: d.unserved(adapter),
+		Find:   hasWorld(d.config, z, adapter),
 		Safety: safety(d.options.Config.Leader, adapter.Promises()),
 	}, nil
 }

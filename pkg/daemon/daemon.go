@@ -10,6 +10,7 @@ import (
 	"sidestep/pkg/clock"
 	"sidestep/pkg/cluster"
 	"sidestep/pkg/config"
+	"sidestep/pkg/control"
 	"sidestep/pkg/engine"
 	"sidestep/pkg/lease"
 	"sidestep/pkg/lease/etcd"
@@ -72,21 +73,22 @@ type Daemon struct {
 	writes    []writeLine
 	rivals    map[record.Name]*reconcile.TwoWritersError
 	ages      map[record.Name]zoneAge
-	vacant    map[record.Name]*vacancy // by zone with a lease of its own, and "" for all
-	shown     map[record.Name]string   // by zone: the plan that a shadow logged last
-	takenUp   time.Time                // what was saved until then is taken up
-	watched   time.Time                // of a command: when the targets were watched last that it found judged
-	found     engine.State             // all that a command found saved
-	fresh     bool                     // found is young enough to go by
-	saved     time.Time                // wall time of the last try to save
-	saving    time.Duration            // how long the last save took
-	unsaved   error                    // why it failed
-	ends      []cluster.End            // of words that persons took back here, and that etcd does not know of yet
-	shared    time.Time                // of what persons had said here until then etcd had everything, at some time
-	apart     error                    // why this node is not among the others; nil when it is
-	tuned     int                      // the most targets that the Go runtime was fitted to
-	unheard   map[record.Name]bool     // zones from which no word came since the start; nil when all have told
-	news      bool                     // something changed that was not saved yet
+	checked   map[record.Name]control.Verification // by zone: the last one
+	vacant    map[record.Name]*vacancy             // by zone with a lease of its own, and "" for all
+	shown     map[record.Name]string               // by zone: the plan that a shadow logged last
+	takenUp   time.Time                            // what was saved until then is taken up
+	watched   time.Time                            // of a command: when the targets were watched last that it found judged
+	found     engine.State                         // all that a command found saved
+	fresh     bool                                 // found is young enough to go by
+	saved     time.Time                            // wall time of the last try to save
+	saving    time.Duration                        // how long the last save took
+	unsaved   error                                // why it failed
+	ends      []cluster.End                        // of words that persons took back here, and that etcd does not know of yet
+	shared    time.Time                            // of what persons had said here until then etcd had everything, at some time
+	apart     error                                // why this node is not among the others; nil when it is
+	tuned     int                                  // the most targets that the Go runtime was fitted to
+	unheard   map[record.Name]bool                 // zones from which no word came since the start; nil when all have told
+	news      bool                                 // something changed that was not saved yet
 }
 
 // New builds everything, and looks into the state directory. It sends nothing,
@@ -111,6 +113,7 @@ func New(options Options) (*Daemon, error) {
 		loaded:   options.Clock.Wall(),
 		rivals:   map[record.Name]*reconcile.TwoWritersError{},
 		ages:     map[record.Name]zoneAge{},
+		checked:  map[record.Name]control.Verification{},
 		vacant:   map[record.Name]*vacancy{},
 		shown:    map[record.Name]string{},
 	}
@@ -146,7 +149,7 @@ func (d *Daemon) build() error {
 	d.writer = reconcile.New(reconcile.Options{
 		Zones: zones, Node: d.config.Node.Name, Clock: d.clock, Leader: d.leader,
 		Call: longestCall(d.config.Leader), Handover: d.leader.lease != nil, Silence: lease.Silence(d.config.Leader.Lease), StepDown: d.stepDown,
-		Ask:    ask,
+		Ask: ask, Find: d.findServers, Late: d.verifiedLate,
 		Retry:  provider.Backoff{Base: d.config.Reconcile.RetryBase, Max: d.config.Reconcile.RetryMax, Attempts: 3},
 		Report: d.report, Wrote: d.wrote, Waits: d.waits, Led: d.led, Brief: d.options.Once, Logger: d.log,
 	})

@@ -34,6 +34,8 @@ type journalLine struct {
 	Reason   string `json:"reason"`
 	Error    string `json:"error"`
 	Verified bool   `json:"verified"`
+
+	Servers []heardLine `json:"servers"`
 }
 
 // trail follows one record set through the journal.
@@ -137,7 +139,8 @@ func (t *trail) follow(line journalLine) {
 		}
 	case "verify":
 		if line.Zone == t.record.Zone {
-			t.record.Verification = &control.Verification{At: line.At, Verified: line.Verified, Detail: line.Detail}
+			v := verifyLine{Verified: line.Verified, Detail: line.Detail, Servers: line.Servers}.shape(line.At)
+			t.record.Verification = &v
 		}
 	case "override":
 		if t.overruledBy(line.Target) {

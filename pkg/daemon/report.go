@@ -3,13 +3,11 @@ package daemon
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
 	"sidestep/pkg/control"
 	"sidestep/pkg/engine"
-	"sidestep/pkg/observe"
 	"sidestep/pkg/plan"
 	"sidestep/pkg/provider"
 	"sidestep/pkg/reconcile"
@@ -99,7 +97,7 @@ func (d *Daemon) report(r reconcile.Report) {
 		return
 	}
 	d.troubles.note("write the zone", nil, "zone", string(r.Zone))
-	d.reportVerified(r)
+	d.verified(r)
 	d.ask(func(*engine.Engine) {
 		d.sawRival(r.Zone, r.Rival)
 		d.listed(r.Zone)
@@ -177,34 +175,6 @@ func (d *Daemon) wouldWrite(r reconcile.Report) {
 				"action", string(c.Action), "value", c.Value, "reason", c.Reason, "guard", c.Guard)
 		}
 	})
-}
-
-func (d *Daemon) reportVerified(r reconcile.Report) {
-	if !r.Asked {
-		return
-	}
-	d.journal("verify", struct {
-		Zone     string `json:"zone"`
-		Verified bool   `json:"verified"`
-		Detail   string `json:"detail,omitempty"`
-	}{string(r.Zone), r.Verified, r.Detail})
-	if !r.Verified {
-		d.log.Warn("written, but not verified", "zone", string(r.Zone), "detail", r.Detail)
-		return
-	}
-	d.log.Info("verified", "zone", string(r.Zone), "changes", len(r.Applied))
-}
-
-// ask is how the reconciler asks a name server.
-func ask(ctx context.Context, server string, key record.Key) ([]string, error) {
-	answer, err := observe.Ask(ctx, server, key.Name, key.Type)
-	if err != nil {
-		return nil, err
-	}
-	if answer.Rcode != "NOERROR" && answer.Rcode != "NXDOMAIN" {
-		return nil, fmt.Errorf("it answered %s", answer.Rcode)
-	}
-	return answer.Values, nil
 }
 
 // zonePlan turns a report into the answer of plan and reconcile.

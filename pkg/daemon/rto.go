@@ -129,21 +129,40 @@ type measuredLine struct {
 	Action string      `json:"action"`
 	TookMS *float64    `json:"took_ms"`
 	Error  string      `json:"error"`
+
+	Verified bool        `json:"verified"`
+	Servers  []heardLine `json:"servers"`
+}
+
+// spread is how long a verified write took to the last of the name servers; false
+// where none was asked.
+func (l measuredLine) spread() (time.Duration, bool) {
+	slowest, heard := 0.0, false
+	for _, s := range l.Servers {
+		slowest, heard = max(slowest, s.TookMS), heard || s.Verified
+	}
+	return milliseconds(slowest), heard && l.Verified
 }
 
 // addMeasured puts what the journal of a state directory knows beside what is
 // known of the zones.
 func addMeasured(zones map[record.Name]rto.Zone, dir string) error {
-	writes := map[record.Name][]time.Duration{}
-	_, err := store.ReadJournal(dir, store.Filter{Kinds: []string{"write"}, Newest: evidenceBytes}, func(l store.Line) bool {
+	writes, spreads := map[record.Name][]time.Duration{}, map[record.Name][]time.Duration{}
+	_, err := store.ReadJournal(dir, store.Filter{Kinds: []string{"write", "verify"}, Newest: evidenceBytes}, func(l store.Line) bool {
 		var line measuredLine
-		if json.Unmarshal(l.Raw, &line) == nil && line.TookMS != nil && line.Error == "" {
+		if json.Unmarshal(l.Raw, &line) != nil {
+			return true // not of this version: it is left out
+		}
+		if l.Kind == "write" && line.TookMS != nil && line.Error == "" {
 			writes[line.Zone] = append(writes[line.Zone], milliseconds(*line.TookMS))
+		}
+		if took, measured := line.spread(); l.Kind == "verify" && measured {
+			spreads[line.Zone] = append(spreads[line.Zone], took)
 		}
 		return true
 	})
 	for name, z := range zones {
-		z.Write = rto.Measure(last(writes[name]))
+		z.Write, z.Spread = rto.Measure(last(writes[name])), rto.Measure(last(spreads[name]))
 		zones[name] = z
 	}
 	return err

@@ -200,8 +200,13 @@ func (d *Daemon) configInfo() control.ConfigInfo {
 func (d *Daemon) describeZone(z engine.ZoneView) control.Zone {
 	promises, _ := d.writer.Promises(z.Name)
 	listed, written := d.ageOf(z.Name)
+	var checked *control.Verification
+	if v, done := d.checked[z.Name]; done {
+		checked = &v
+	}
 	return control.Zone{
-		Zone: string(z.Name), Provider: d.providerOf(z.Name), Pause: string(promises.Pause),
+		Checked: checked,
+		Zone:    string(z.Name), Provider: d.providerOf(z.Name), Pause: string(promises.Pause),
 		Atomic: promises.Atomic, Fenced: promises.Fenced,
 		OpenCalls: d.writer.OpenCalls(z.Name), Error: d.troubleOf(z), Listed: z.Listed,
 		Left: left(z.Plan.Left), ListedAt: listed, WrittenAt: written, Waits: d.waitOf(z.Name), Leader: d.zoneLeader(z.Name),

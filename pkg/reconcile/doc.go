@@ -8,7 +8,9 @@
 //     the stamp;
 //  4. derive the next call of one record set from the list alone, send it,
 //     and forget it: nothing that recovery needs is kept in a variable;
-//  5. list again, until nothing is left to do; then ask the name servers.
+//  5. list again, until nothing is left to do; then ask the name servers:
+//     those of the config, or the adapter's own and those that the zone's NS
+//     records lead to, each until it answers as the list says.
 //
 // Where the provider compares and swaps and its adapter follows its own writes,
 // "list again" after an accepted write is the list before, plus the change: had
@@ -67,6 +69,12 @@
 // is taken over once it stood still for Options.Silence: or the leaders of an etcd
 // that counts from 1 again could never write. Beside a stamp of a version that is not
 // known here nothing is written.
+//
+// A name server that has not come round when its round ends is asked on between
+// rounds (late.go) for ten minutes, so that its delay is known and told. Neither
+// that nor the asking at the end of a round holds up a write: both give way, and
+// the next one asks for what is still open with its own. What is proxied, weighted or
+// answered by who asks is verified by the list alone, and that is said.
 //
 // Leave is the way out of a zone: by the same road it brings back what sidestep
 // paused, and then has the adapter remove the marks, the copies and the stamp.

@@ -40,12 +40,16 @@ type Notes interface {
 // it answers with, sorted. Several servers are asked side by side.
 type Ask func(ctx context.Context, server string, key record.Key) ([]string, error)
 
+// Find finds the authoritative name servers of a zone, by its NS records.
+type Find func(ctx context.Context, zone record.Name) ([]Server, error)
+
 // Zone is one zone to be written.
 type Zone struct {
 	Name    record.Name
 	Adapter provider.Adapter
 	Servers []string   // who is asked after a write, ADDR:PORT; empty asks those that the adapter knows
 	NoDNS   bool       // verify by listing only
+	Find    bool       // the NS records lead to name servers that are to be asked, where Servers is empty
 	Lease   zone.Times // the zone's stamp is the lease, by these times; the zero value leaves that to Options.Leader
 
 	// Safety is how long after Lead a call of a leader before may still take effect,
@@ -66,8 +70,10 @@ type Options struct {
 	Handover bool          // the lock tells nodes of several hosts apart: another's stamp is that of a leader before
 	Silence  time.Duration // a stamp whose epoch cannot be compared with ours is taken over when it stayed as it is for so long
 	Ask      Ask           // nil verifies by listing only
+	Find     Find          // nil asks only servers that are known
 	Retry    provider.Backoff
 	Report   func(Report) // called from the zones' workers, by each after the other
+	Late     func(Late)   // called from the zones' workers when name servers that lagged at the end of a round have come round, or have not in ten minutes
 	Wrote    func(Write)  // called after each call to a provider that may have changed something
 	Led      func(Lead)   // called from the zones' workers when a zone whose stamp is the lease was won or lost, or another holds it
 	Brief    bool         // the process does not live long enough to see another's stamp stand still
@@ -105,6 +111,7 @@ type Report struct {
 	Look     bool             // the zone was only listed
 	Asked    bool             // the name servers were asked about what was written, by this round or by one that gave way to it
 	Verified bool             // the zone is as wanted, or what was written is, beside what a guard stops; and the name servers answer so
+	Heard    []Heard          // what each name server said, as far as they were asked
 	Detail   string           // why Verified is false, or what was not finished, in words
 	Err      error
 }

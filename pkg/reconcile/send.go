@@ -73,8 +73,9 @@ func (r *round) keepOutcome(changes []plan.Change, err error) {
 		r.doubt.wrote(now, changes)
 		r.report.Applied = append(r.report.Applied, changes...)
 		r.waited = false
+		r.renewLate()
 		for _, c := range changes {
-			r.unverified[c.Key] = true
+			r.unverified[c.Key] = now
 			r.accepted[c.Change]++
 		}
 	case !gateClosed(err) && provider.ClassOf(err) == provider.Ambiguous:

@@ -45,11 +45,12 @@ func (w *worker) heed() bool {
 	next, urgent := w.next, w.urgent
 	w.next, w.urgent = nil, false
 	if next != nil {
-		w.zone.Adapter, w.zone.Servers, w.zone.NoDNS = next.Adapter, next.Servers, next.NoDNS
+		w.zone.Adapter, w.zone.Servers, w.zone.NoDNS, w.zone.Find = next.Adapter, next.Servers, next.NoDNS, next.Find
 	}
 	w.mu.Unlock()
 	if next != nil {
 		w.proved, w.unlisted = false, true
+		w.late, w.found = nil, nil
 		if w.lease != nil {
 			w.lease.fail(nil)
 		}

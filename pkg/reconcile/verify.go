@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"sidestep/pkg/plan"
@@ -27,7 +26,7 @@ const (
 // written by this round or by one that gave way to it. What a guard stopped is
 // no part of that, and where it stopped everything nothing is verified. It gives
 // way itself: a server that lags or is out of reach must never hold up the next
-// failover.
+// failover. Who lags at its end is asked on between rounds, see late.
 func (r *round) verify(ctx context.Context) {
 	r.report.Asked = len(r.unverified) > 0
 	r.report.Verified = r.current.InSync() || r.report.Asked && !r.current.Pending()
@@ -37,24 +36,29 @@ func (r *round) verify(ctx context.Context) {
 	if !r.report.Asked {
 		return
 	}
-	keys := r.askable()
-	err := r.askAll(ctx, r.servers(), keys)
+	keys, left := r.askable()
+	q, err := r.inquire(ctx, keys)
 	if ctx.Err() != nil { // our own end says nothing about the name servers
 		r.report.Asked, r.report.Verified = false, false
 		r.report.Detail = "stopped before the name servers had answered"
 		return
 	}
+	r.report.Heard = q.heard()
 	switch {
 	case err != nil && r.report.Verified:
 		r.report.Verified, r.report.Detail = false, err.Error()
-	case len(r.servers()) == 0 && r.report.Verified:
+	case len(q.servers) == 0 && len(keys) > 0 && r.report.Verified:
 		r.report.Detail = "by listing the zone only: there is no name server to ask"
-	case len(keys) == 0 && r.report.Verified:
-		r.report.Detail = "by listing the zone only: what a name server answers depends on weights, or on who asks"
+	case len(left) > 0 && r.report.Verified:
+		r.report.Detail = strings.Join(left, "; ")
 	}
-	if !errors.Is(err, ErrGaveWay) {
-		clear(r.unverified)
+	if errors.Is(err, ErrGaveWay) {
+		return
 	}
+	if q.lags() {
+		r.late = newLate(q, r.options.Clock.Boot())
+	}
+	clear(r.unverified)
 }
 
 // unwritten is why a zone is not as wanted after a round without an error.
@@ -66,116 +70,114 @@ func unwritten(p plan.Plan) string {
 }
 
 // askable are the record sets that were written, but for those of which a name
-// server need not answer with everything.
-func (r *round) askable() []record.Key {
-	var keys []record.Key
+// server need not answer with what is in the zone; and why those are left out, a
+// line for each reason.
+func (r *round) askable() (keys []record.Key, left []string) {
+	reasons := map[string]string{}
 	for _, key := range slices.SortedFunc(maps.Keys(r.unverified), record.Key.Compare) {
-		if s, found := r.current.Find(key); !found || s.Plain() {
+		why := r.unaskable(key)
+		switch {
+		case why == "":
 			keys = append(keys, key)
+		case reasons[why] == "":
+			reasons[why] = key.String()
+		default:
+			reasons[why] += ", " + key.String()
 		}
 	}
-	return keys
+	for _, why := range slices.Sorted(maps.Keys(reasons)) {
+		left = append(left, fmt.Sprintf("%s by listing the zone only: %s", reasons[why], why))
+	}
+	return keys, left
 }
 
-// askAll asks every server side by side for each record set that was written,
-// until all agree, time is up, or newer work for the zone comes.
-func (r *round) askAll(ctx context.Context, servers []string, keys []record.Key) error {
+// unaskable is why no name server need answer with what the zone has under a key;
+// empty when they all have to.
+func (r *round) unaskable(key record.Key) string {
+	set := r.snapshot.Set(key)
+	proxied := func(a record.Answer) bool { return a.Live && a.Proxied }
+	switch s, found := r.current.Find(key); {
+	case found && !s.Plain():
+		return "what a name server answers depends on weights, or on who asks"
+	case slices.ContainsFunc(set.Answers, proxied):
+		return "it is proxied, so that name servers answer with the provider's own addresses"
+	case key.Type == record.CNAME && key.Name == key.Zone:
+		return "at the apex of a zone the provider answers with the addresses instead of the CNAME"
+	}
+	return ""
+}
+
+// inquire asks every server side by side for each record set, until all agree,
+// time is up, or newer work for the zone comes.
+func (r *round) inquire(ctx context.Context, keys []record.Key) (*inquiry, error) {
+	q := &inquiry{keys: keys, since: maps.Clone(r.unverified), wanted: func(key record.Key) []string { return r.snapshot.Set(key).Live() }}
+	if len(keys) == 0 {
+		return q, nil
+	}
 	ctx, cancel := context.WithTimeout(ctx, verifyFor)
 	defer cancel()
-	asking, end := context.WithCancelCause(ctx)
-	var watch, group sync.WaitGroup
-	watch.Go(func() { r.awaitNewer(asking, end) })
-	errs := make([]error, len(servers))
-	for i, server := range servers {
-		group.Go(func() { errs[i] = r.askServer(asking, server, keys) })
+	servers, err := r.servers(ctx)
+	for _, s := range servers {
+		q.servers = append(q.servers, &hearing{server: s, open: slices.Clone(keys)})
 	}
-	group.Wait()
-	gaveWay := errors.Is(context.Cause(asking), ErrGaveWay)
-	end(nil)
-	watch.Wait()
-	if gaveWay {
-		return ErrGaveWay
+	if errors.Is(err, ErrGaveWay) {
+		return q, err
 	}
-	return oneLine(errs)
+	if err := r.askEach(ctx, q, func(ctx context.Context, h *hearing) { r.askAgain(ctx, q, h) }); err != nil {
+		return q, err
+	}
+	return q, together(err, verdict(q.heard()))
 }
 
-// awaitNewer ends the asking as soon as newer work waits in the slot.
-func (r *round) awaitNewer(asking context.Context, end context.CancelCauseFunc) {
-	for {
-		select {
-		case <-asking.Done():
-			return
-		case <-r.wake:
-			if r.newer() {
-				r.nudge()
-				end(ErrGaveWay)
-				return
-			}
-		}
-	}
-}
-
-// askServer asks one server for the record sets, one after the other.
-func (r *round) askServer(ctx context.Context, server string, keys []record.Key) error {
-	if server == r.zone.Dead {
-		return fmt.Errorf("not asked: %s is served by the daemon of this config, which does not run", server)
-	}
-	for _, key := range keys {
-		if err := r.askUntil(ctx, server, key); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func oneLine(errs []error) error {
-	var lines []string
-	for _, err := range errs {
-		if err != nil {
-			lines = append(lines, err.Error())
-		}
-	}
-	if len(lines) == 0 {
-		return nil
-	}
-	return errors.New(strings.Join(lines, "; "))
-}
-
-// askUntil asks one server until it answers with the live values of the list.
-func (r *round) askUntil(ctx context.Context, server string, key record.Key) error {
-	wanted := r.snapshot.Set(key).Live()
-	for wait := verifyWait; ; wait = min(2*wait, verifyMax) {
-		got, err := r.options.Ask(ctx, server, key)
-		if err == nil && slices.Equal(got, wanted) {
-			return nil
-		}
-		if provider.Sleep(ctx, wait) == nil {
-			continue
-		}
-		if err != nil {
-			return fmt.Errorf("ask %s for %s: %w", server, key, err)
-		}
-		return fmt.Errorf("ask %s for %s: expected %s, got %s", server, key, words(wanted), words(got))
-	}
-}
-
-// servers lists who is asked after a write; nobody when only listing is wanted.
-func (w *worker) servers() []string {
+// servers lists who is asked after a write: those of the config; else those that
+// the adapter knows, and those that the zone's NS records lead to, where these are
+// to be looked for. It is nobody when only listing is wanted.
+func (w *worker) servers(ctx context.Context) ([]Server, error) {
 	if w.zone.NoDNS || w.options.Ask == nil {
-		return nil
+		return nil, nil
 	}
-	if len(w.zone.Servers) > 0 {
-		return w.zone.Servers
+	own := w.zone.Servers
+	if a, ok := w.zone.Adapter.(provider.Authoritative); ok && len(own) == 0 {
+		own = a.Servers()
 	}
-	if a, ok := w.zone.Adapter.(provider.Authoritative); ok {
-		return a.Servers()
+	var list []Server
+	for _, addr := range own {
+		list = append(list, Server{Addr: addr})
 	}
-	return nil
+	if !w.zone.Find || w.options.Find == nil || len(w.zone.Servers) > 0 {
+		return list, nil
+	}
+	found, err := w.find(ctx)
+	for _, s := range found {
+		i := slices.IndexFunc(list, func(o Server) bool { return o.Addr == s.Addr })
+		if i >= 0 {
+			list[i] = s
+		} else {
+			list = append(list, s)
+		}
+	}
+	return list, err
 }
 
-func words(values []string) string {
-	if len(values) == 0 {
-		return "nothing"
+// foundFor is how long the name servers that were found are believed to be the
+// zone's: they change by the day and not by the minute.
+const foundFor = time.Hour
+
+// find looks for the name servers of the zone, or remembers them. It gives way like
+// all that follows a write.
+func (w *worker) find(ctx context.Context) ([]Server, error) {
+	now := w.options.Clock.Boot()
+	if len(w.found) > 0 && now < w.foundAt+foundFor {
+		return w.found, nil
 	}
-	return strings.Join(values, ", ")
+	var found []Server
+	var err error
+	if gaveWay := w.yielding(ctx, func(ctx context.Context) { found, err = w.options.Find(ctx, w.zone.Name) }); gaveWay != nil {
+		return nil, gaveWay
+	}
+	if err != nil {
+		return nil, fmt.Errorf("not all name servers were asked: %w; list them in verify.servers of the zone, or say verify: {dns: false}", err)
+	}
+	w.found, w.foundAt = found, now
+	return found, nil
 }

@@ -196,11 +196,11 @@ func TestVerifyAsksWhomTheAdapterKnows(t *testing.T) {
 				zone.Servers = []string{servers}
 			}
 			w.asking(nil, zone)
-			if got := w.only().worker().servers(); got != nil {
+			if got, _ := w.only().worker().servers(t.Context()); got != nil {
 				t.Errorf("without a way to ask: %v", got)
 			}
 			w.only().write.options.Ask = func(context.Context, string, record.Key) ([]string, error) { return nil, nil }
-			if got := w.only().worker().servers(); len(got) != 1 || got[0] != want {
+			if got, _ := w.only().worker().servers(t.Context()); len(got) != 1 || got[0].Addr != want {
 				t.Errorf("asks %v, want %s", got, want)
 			}
 		}

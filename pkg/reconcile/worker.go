@@ -36,10 +36,13 @@ type worker struct {
 	past       map[string]bool   // the same, those too that can no longer be in force
 	held       bool              // this process held the zone's stamp at some time
 	seq        uint64
-	proved     bool                // the fence was put to the proof by this process
-	noteless   bool                // the last note could not be stored
-	waited     bool                // a wait was told of, and nothing was written since
-	unverified map[record.Key]bool // written, and the name servers were not asked yet
+	proved     bool                         // the fence was put to the proof by this process
+	noteless   bool                         // the last note could not be stored
+	waited     bool                         // a wait was told of, and nothing was written since
+	unverified map[record.Key]time.Duration // written, at this boot time last, and the name servers were not asked yet
+	late       *late                        // name servers that lag behind the last round; nil for none
+	found      []Server                     // the name servers that were found last
+	foundAt    time.Duration                // boot time at which that was
 	vanish     vanishing
 	seen       *plan.Zone // the zone as a round or a look saw it last
 
@@ -111,7 +114,7 @@ func newWorker(r *Reconciler, zone Zone) *worker {
 		unlisted:   true,
 		mine:       map[string]uint64{},
 		past:       map[string]bool{},
-		unverified: map[record.Key]bool{},
+		unverified: map[record.Key]time.Duration{},
 		vanish:     newVanishing(),
 		wake:       make(chan struct{}, 1),
 	}
@@ -212,6 +215,9 @@ func (w *worker) run(ctx context.Context) {
 					failed, retry = nil, nil
 				}
 			}
+			continue
+		case <-w.lateDue():
+			w.chase(ctx)
 			continue
 		case <-ctx.Done():
 			w.end()

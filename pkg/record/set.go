@@ -43,17 +43,18 @@ func (k Key) Shown() string {
 // Answer is one value of a record set as the provider has it. Live and Paused
 // may hold at once: that is the legal half-way state between two calls.
 type Answer struct {
-	Value  string        // canonical, see ParseValue
-	TTL    time.Duration // whole seconds; of the live record, else of the paused one
-	Weight int           // 0 to 255 where the provider has weights, else 1
-	Live   bool          // resolvers are answered with it
-	Paused bool          // out of the answer, marked by sidestep, restorable
-	Held   bool          // out of the answer by somebody else: no mark of ours
-	MinTTL time.Duration // the smallest TTL that the provider gives it: a wish below is met by this one; 0 takes any
-	MaxTTL time.Duration // the largest one, likewise; 0 takes any
-	OwnTTL bool          // the provider decides the TTL, and takes no wish for another
-	Stuck  string        // of a live one: why the provider would refuse to pause it, and what to do; empty when nothing is known against it
-	Native any           // opaque to all but the adapter that listed it
+	Value   string        // canonical, see ParseValue
+	TTL     time.Duration // whole seconds; of the live record, else of the paused one
+	Weight  int           // 0 to 255 where the provider has weights, else 1
+	Live    bool          // resolvers are answered with it
+	Paused  bool          // out of the answer, marked by sidestep, restorable
+	Held    bool          // out of the answer by somebody else: no mark of ours
+	MinTTL  time.Duration // the smallest TTL that the provider gives it: a wish below is met by this one; 0 takes any
+	MaxTTL  time.Duration // the largest one, likewise; 0 takes any
+	OwnTTL  bool          // the provider decides the TTL, and takes no wish for another
+	Proxied bool          // name servers answer with the provider's own addresses in its place
+	Stuck   string        // of a live one: why the provider would refuse to pause it, and what to do; empty when nothing is known against it
+	Native  any           // opaque to all but the adapter that listed it
 }
 
 // Kept is the TTL that the provider gives the answer for a wish.

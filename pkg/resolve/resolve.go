@@ -98,10 +98,15 @@ func (o Options) servers() ([]netip.AddrPort, error) {
 	if len(o.Servers) > 0 {
 		return o.Servers, nil
 	}
-	file := o.File
-	if file == "" {
-		file = DefaultFile
+	if o.File != "" {
+		return Servers(o.File)
 	}
+	return Servers(DefaultFile)
+}
+
+// Servers lists the resolvers that a file in the form of resolv.conf(5) names,
+// in their order: one at least, three at most.
+func Servers(file string) ([]netip.AddrPort, error) {
 	config, err := dns.ClientConfigFromFile(file)
 	if err != nil {
 		return nil, fmt.Errorf("read the resolvers of this machine: %w; add a nameserver line to %s", err, file)

@@ -216,7 +216,7 @@ func setFrom(key record.Key, live, parked []*entry) record.Set {
 	set := record.Set{Key: key}
 	for _, e := range live {
 		if e.Type == string(key.Type) {
-			merge(&set, record.Answer{Value: e.value, TTL: ttlOf(e.TTL), OwnTTL: e.Proxied, Weight: 1, Live: true})
+			merge(&set, record.Answer{Value: e.value, TTL: ttlOf(e.TTL), OwnTTL: e.Proxied, Proxied: e.Proxied, Weight: 1, Live: true})
 		}
 	}
 	for _, e := range parked {
@@ -224,7 +224,7 @@ func setFrom(key record.Key, live, parked []*entry) record.Set {
 		case e.copy != nil && e.copy.Type == key.Type:
 			merge(&set, record.Answer{Value: e.copy.Value, TTL: ttlOf(int(e.copy.TTL / time.Second)), Weight: 1, Paused: true})
 		case e.Type == string(key.Type):
-			merge(&set, record.Answer{Value: e.value, TTL: ttlOf(e.TTL), OwnTTL: e.Proxied, Weight: 1, Paused: true})
+			merge(&set, record.Answer{Value: e.value, TTL: ttlOf(e.TTL), OwnTTL: e.Proxied, Proxied: e.Proxied, Weight: 1, Paused: true})
 		}
 	}
 	set.Sort()

@@ -269,7 +269,7 @@ func (e *env) wantAnswer(key record.Key, want record.Answer) {
 		e.Errorf("%s: the list has lost %s", key, want.Value)
 		return
 	}
-	got.Weight, got.MinTTL, got.MaxTTL, got.OwnTTL, got.Native = want.Weight, want.MinTTL, want.MaxTTL, want.OwnTTL, want.Native
+	got.Weight, got.MinTTL, got.MaxTTL, got.OwnTTL, got.Proxied, got.Native = want.Weight, want.MinTTL, want.MaxTTL, want.OwnTTL, want.Proxied, want.Native
 	if got != want {
 		e.Errorf("%s: the list should say\n %+v, says\n %+v", key, want, got)
 	}

@@ -1,0 +1,163 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"syscall"
+	"time"
+
+	"sidestep/pkg/config"
+	"sidestep/pkg/control"
+	"sidestep/pkg/engine"
+	"sidestep/pkg/observe"
+	"sidestep/pkg/provider"
+	"sidestep/pkg/reconcile"
+	"sidestep/pkg/record"
+	"sidestep/pkg/resolve"
+)
+
+// ask is how the reconciler asks a name server.
+func ask(ctx context.Context, server string, key record.Key) ([]string, error) {
+	answer, err := observe.Ask(ctx, server, key.Name, key.Type)
+	if noWay(err) {
+		return nil, fmt.Errorf("%w: %w", reconcile.ErrNoWay, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if answer.Rcode != "NOERROR" && answer.Rcode != "NXDOMAIN" {
+		return nil, fmt.Errorf("it answered %s", answer.Rcode)
+	}
+	return answer.Values, nil
+}
+
+// noWay reports whether an error says that this machine cannot send there at all:
+// it has no route, or no address of that family.
+func noWay(err error) bool {
+	return errors.Is(err, syscall.ENETUNREACH) || errors.Is(err, syscall.EADDRNOTAVAIL) || errors.Is(err, syscall.EAFNOSUPPORT)
+}
+
+// findServers finds the name servers of a zone as its users find them.
+func (d *Daemon) findServers(ctx context.Context, zone record.Name) ([]reconcile.Server, error) {
+	resolvers := d.options.Resolver.Servers
+	if len(resolvers) == 0 {
+		var err error
+		if resolvers, err = resolve.Servers(resolve.DefaultFile); err != nil {
+			return nil, err
+		}
+	}
+	found, err := observe.FindServers(ctx, resolvers, zone)
+	var servers []reconcile.Server
+	for _, s := range found {
+		servers = append(servers, reconcile.Server{Name: s.Name.Unrooted(), Addr: s.Addr.String()})
+	}
+	return servers, err
+}
+
+// hasWorld reports whether the NS records of a zone lead to the name servers of
+// this very zone. They do not in a lab on this machine; where the API or the
+// primary is on loopback, or the primary at another port than name servers have;
+// and where sidestep serves the zone itself.
+func hasWorld(c *config.Config, z *config.Zone, adapter provider.Adapter) bool {
+	if _, serves := adapter.(provider.Server); serves || isLab(c) {
+		return false
+	}
+	if endpoint, err := url.Parse(z.Settings.Options["endpoint"]); err == nil && isLoopbackHost(endpoint.Hostname()) {
+		return false
+	}
+	if own, ok := adapter.(provider.Authoritative); ok {
+		for _, server := range own.Servers() {
+			host, port, err := net.SplitHostPort(server)
+			if err != nil || port != "53" || isLoopbackHost(host) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func isLoopbackHost(host string) bool {
+	addr, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && addr.IsLoopback()
+}
+
+// heardLine is what one name server said after a write, as the journal has it.
+type heardLine struct {
+	Server   string  `json:"server"`
+	Verified bool    `json:"verified"`
+	TookMS   float64 `json:"took_ms,omitempty"` // from the provider's answer to that of the server
+	Detail   string  `json:"detail,omitempty"`
+}
+
+// verifyLine is one verification, as the journal has it.
+type verifyLine struct {
+	Zone     string      `json:"zone"`
+	Verified bool        `json:"verified"`
+	Detail   string      `json:"detail,omitempty"`
+	Servers  []heardLine `json:"servers,omitempty"`
+}
+
+func heardLines(list []reconcile.Heard) []heardLine {
+	var lines []heardLine
+	for _, h := range list {
+		line := heardLine{Server: h.Server.String(), Verified: h.Agrees, Detail: h.Why}
+		if h.Agrees {
+			line.TookMS = inMilliseconds(h.Took)
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// verified takes what the name servers said at the end of a round.
+func (d *Daemon) verified(r reconcile.Report) {
+	if !r.Asked {
+		return
+	}
+	line := verifyLine{string(r.Zone), r.Verified, r.Detail, heardLines(r.Heard)}
+	d.keepVerified(line)
+	if !r.Verified {
+		d.log.Warn("written, but not verified", "zone", string(r.Zone), "detail", r.Detail)
+		return
+	}
+	d.log.Info("verified", "zone", string(r.Zone), "changes", len(r.Applied))
+}
+
+// verifiedLate takes what came of name servers that lagged.
+func (d *Daemon) verifiedLate(l reconcile.Late) {
+	d.keepVerified(verifyLine{string(l.Zone), l.Verified, l.Detail, heardLines(l.Heard)})
+	if !l.Verified {
+		d.log.Warn("name servers have not come round, and are asked no more until the next write", "zone", string(l.Zone), "detail", l.Detail)
+		return
+	}
+	slowest := reconcile.Heard{}
+	for _, h := range l.Heard {
+		if h.Took > slowest.Took {
+			slowest = h
+		}
+	}
+	d.log.Info("verified, late", "zone", string(l.Zone), "server", slowest.Server.String(), "after", slowest.Took.Round(time.Millisecond).String())
+}
+
+// keepVerified puts a verification into the journal, and before the eyes of status.
+func (d *Daemon) keepVerified(line verifyLine) {
+	d.journal("verify", line)
+	at := d.clock.Wall()
+	d.ask(func(*engine.Engine) { d.checked[record.Name(line.Zone)] = line.shape(at) })
+}
+
+func (l verifyLine) shape(at time.Time) control.Verification {
+	v := control.Verification{At: at, Verified: l.Verified, Detail: l.Detail, Servers: []control.VerifiedServer{}}
+	for _, s := range l.Servers {
+		one := control.VerifiedServer{Server: s.Server, Verified: s.Verified, Detail: s.Detail}
+		if s.Verified {
+			one.TookMS = &s.TookMS
+		}
+		v.Servers = append(v.Servers, one)
+	}
+	return v
+}
