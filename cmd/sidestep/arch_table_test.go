@@ -92,7 +92,7 @@ var rooms = map[string]allowed{
 		mods: "github.com/spf13/pflag",
 	},
 	"pkg/cli": {
-		own:  "record check override config control daemon drill lab observe provider rto simulate",
+		own:  "record check override config control daemon drill lab observe provider resolve rto simulate steer",
 		mods: "github.com/rs/zerolog github.com/spf13/cobra github.com/spf13/pflag",
 	},
 	"pkg/bench":           {own: "record steer plan", mods: "golang.org/x/sys/unix"},

@@ -71,6 +71,18 @@ var (
 	}
 )
 
+var (
+	viewShape = object{
+		"server": empty{name{}}, "address": text{}, "values": list{text{}}, "aliases": texts{}, "ttl_s": number{}, "detail": empty{text{}}, "took_ms": number{},
+		"outcome": word{"answer", "nxdomain", "nodata", "refused", "servfail", "not-authoritative", "no-recursion", "timeout", "unreachable", "failed"},
+	}
+	replyShape = object{
+		"address": text{}, "port": number{}, "opened": moment{}, "requests": number{}, "protocol": word{"HTTP/1.1", "HTTP/2.0"}, "status": number{},
+		"identity": empty{text{}}, "missing": empty{text{}}, "phase": empty{text{}}, "cause": empty{text{}}, "detail": empty{text{}}, "took_ms": number{},
+		"ended": maybe{object{"at": moment{}, "address": text{}, "by": word{"server", "sidestep"}, "how": text{}}},
+	}
+)
+
 // shapes are the answers of the commands with --json.
 var shapes = map[string]shape{
 	"plan": object{"zones": list{zoneShape}},
@@ -78,6 +90,10 @@ var shapes = map[string]shape{
 		"zone": name{}, "in_sync": boolean{}, "checksum": text{}, "changes": list{changeShape}, "blocked": texts{},
 		"applied": list{changeShape}, "verified": boolean{},
 	}}},
+	"observe": object{ // of one sample, which has no events, and of which all was well
+		"at": moment{}, "took_ms": number{}, "name": name{}, "type": text{}, "servers": list{viewShape}, "resolver": viewShape,
+		"kept": replyShape, "new": list{replyShape}, "not_dialled": texts{}, "events": texts{}, "findings": texts{}, "gaps": texts{},
+	},
 	"drill --local": object{
 		"name": name{}, "type": word{"A"}, "from": text{}, "to": text{}, "protocol": word{"HTTP/1.1", "HTTP/2.0"}, "tls": boolean{},
 		"ttl_ms": number{}, "negative_ttl_ms": number{}, "attempts": number{}, "held": boolean{}, "not_tested": list{text{}},

@@ -78,7 +78,7 @@ network error, 6 frozen, 10 changes are pending (plan --exit-code).`,
 	root.SetHelpCommand(a.helpCommand())
 	root.AddCommand(
 		a.demoCommand(), a.runCommand(), a.checkCommand(), a.planCommand(), a.reconcileCommand(),
-		a.statusCommand(), a.explainCommand(), a.approveCommand(),
+		a.statusCommand(), a.explainCommand(), a.observeCommand(), a.approveCommand(),
 		a.overrideCommand(), a.drainCommand(), a.undrainCommand(), a.freezeCommand(), a.unfreezeCommand(),
 		a.drillCommand(),
 		a.simulateCommand(), a.rtoCommand(), a.validateCommand(), a.configCommand(),

@@ -1,6 +1,8 @@
 package config
 
 import (
+	"errors"
+	"fmt"
 	"net/url"
 	"regexp"
 	"strconv"
@@ -23,6 +25,20 @@ func httpURL() *kind {
 		}
 		return fromURL(u)
 	}}
+}
+
+// ParseURL reads a URL as that of an HTTP check, and gives the part of a
+// check.HTTP that follows from it. The error never shows the URL.
+func ParseURL(text string) (check.HTTP, error) {
+	parsed, f := httpURL().parse(text)
+	if f != nil {
+		if f.hint != "" {
+			return check.HTTP{}, fmt.Errorf("%s; %s", f.problem, f.hint)
+		}
+		return check.HTTP{}, errors.New(f.problem)
+	}
+	h, _ := parsed.(check.HTTP) // what httpURL makes
+	return h, nil
 }
 
 func refuseURL(u *url.URL) *fault {

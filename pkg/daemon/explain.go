@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"strings"
 	"time"
 
 	"sidestep/pkg/check"
@@ -15,6 +14,7 @@ import (
 	"sidestep/pkg/engine"
 	"sidestep/pkg/plan"
 	"sidestep/pkg/record"
+	"sidestep/pkg/steer"
 	"sidestep/pkg/store"
 )
 
@@ -206,33 +206,13 @@ func (d *Daemon) explain(view engine.View, request control.ExplainRequest) (cont
 
 // setsOf finds the record sets that a request means.
 func (d *Daemon) setsOf(view engine.View, request control.ExplainRequest) ([]engine.SetView, error) {
-	var wanted record.Type
-	if request.Type != "" {
-		var err error
-		if wanted, err = record.ParseType(request.Type); err != nil {
-			return nil, err
-		}
+	specs, err := RecordSets(d.config, request.Name, request.Type)
+	if err != nil {
+		return nil, err
 	}
-	var sets []engine.SetView
-	var types []string
-	for _, s := range view.Sets {
-		key := s.Spec.Key
-		name, err := record.ParseNameIn(request.Name, key.Zone)
-		if err != nil || name != key.Name {
-			continue
-		}
-		types = append(types, string(key.Type))
-		if wanted == "" || wanted == key.Type {
-			sets = append(sets, s)
-		}
-	}
-	switch {
-	case len(types) == 0:
-		return nil, fmt.Errorf("the config has no record set of that name%s", meant(d.config, request.Name))
-	case len(sets) == 0:
-		return nil, fmt.Errorf("the config has no record set of that name and type %s; it has %s", wanted, strings.Join(types, ", "))
-	}
-	return sets, nil
+	return slices.DeleteFunc(slices.Clone(view.Sets), func(s engine.SetView) bool {
+		return !slices.ContainsFunc(specs, func(spec *steer.Spec) bool { return spec.Key == s.Spec.Key })
+	}), nil
 }
 
 func (d *Daemon) explainSet(s engine.SetView, view engine.View, targets map[string]engine.TargetView) control.ExplainedRecord {

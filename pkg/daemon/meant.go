@@ -11,6 +11,37 @@ import (
 	"sidestep/pkg/steer"
 )
 
+// RecordSets finds the record sets of a config that a name means, whole or
+// without its zone, of every type or of one, in the order of the config. Where
+// there is none the error says which name is near.
+func RecordSets(c *config.Config, name, kind string) ([]*steer.Spec, error) {
+	var wanted record.Type
+	if kind != "" {
+		var err error
+		if wanted, err = record.ParseType(kind); err != nil {
+			return nil, err
+		}
+	}
+	var sets []*steer.Spec
+	var types []string
+	for _, spec := range c.Records {
+		if whole, err := record.ParseNameIn(name, spec.Key.Zone); err != nil || whole != spec.Key.Name {
+			continue
+		}
+		types = append(types, string(spec.Key.Type))
+		if wanted == "" || wanted == spec.Key.Type {
+			sets = append(sets, spec)
+		}
+	}
+	switch {
+	case len(types) == 0:
+		return nil, fmt.Errorf("the config has no record set of that name%s", meant(c, name))
+	case len(sets) == 0:
+		return nil, fmt.Errorf("the config has no record set of that name and type %s; it has %s", wanted, strings.Join(types, ", "))
+	}
+	return sets, nil
+}
+
 // meant is what a text may have been meant for that names no record set, as the
 // end of a sentence: what else it is and which names rest on it, or the nearest
 // name. It is empty when nothing is near.

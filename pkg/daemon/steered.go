@@ -18,7 +18,7 @@ type steered struct {
 }
 
 func (s *steered) set(c *config.Config) {
-	s.lab.Store(isLab(c))
+	s.lab.Store(IsLab(c))
 	names := map[record.Name]bool{}
 	for _, spec := range c.Records {
 		names[spec.Key.Name] = true
@@ -46,10 +46,10 @@ func (s *steered) find(name string) (string, bool) {
 // inLab reports whether the config in force is of a lab on this machine.
 func (s *steered) inLab() bool { return s.lab.Load() }
 
-// isLab reports whether a config steers this machine's own loopback: an answer
+// IsLab reports whether a config steers this machine's own loopback: an answer
 // or what is probed for it is there, or a zone is served there. Then a name may
 // resolve to it, too.
-func isLab(c *config.Config) bool {
+func IsLab(c *config.Config) bool {
 	isLoopback := func(text string) bool {
 		addr, err := netip.ParseAddr(text)
 		return err == nil && addr.IsLoopback()

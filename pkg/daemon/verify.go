@@ -63,7 +63,7 @@ func (d *Daemon) findServers(ctx context.Context, zone record.Name) ([]reconcile
 // primary is on loopback, or the primary at another port than name servers have;
 // and where sidestep serves the zone itself.
 func hasWorld(c *config.Config, z *config.Zone, adapter provider.Adapter) bool {
-	if _, serves := adapter.(provider.Server); serves || isLab(c) {
+	if _, serves := adapter.(provider.Server); serves || IsLab(c) {
 		return false
 	}
 	if endpoint, err := url.Parse(z.Settings.Options["endpoint"]); err == nil && isLoopbackHost(endpoint.Hostname()) {

@@ -96,7 +96,7 @@ func (s Sample) cacheOld() string {
 	if !ok || zone.Outcome != Answered || cache.Outcome != Answered || len(zone.Values) == 0 || slices.Equal(zone.Values, cache.Values) {
 		return ""
 	}
-	return fmt.Sprintf("the zone answers %s, resolver %s still %s, for %s more", zone.Said(), cache.Server, cache.Said(), cache.TTL)
+	return fmt.Sprintf("the zone answers %s, resolver %s still %s, %s", zone.Said(), cache.Server, cache.Said(), cache.more())
 }
 
 func (s Sample) cacheDenies() string {
@@ -105,7 +105,15 @@ func (s Sample) cacheDenies() string {
 	if !ok || zone.Outcome != Answered || !cache.Outcome.Negative() {
 		return ""
 	}
-	return fmt.Sprintf("the zone answers %s, resolver %s still %s, for %s more", zone.Said(), cache.Server, cache.Said(), cache.TTL)
+	return fmt.Sprintf("the zone answers %s, resolver %s still %s, %s", zone.Said(), cache.Server, cache.Said(), cache.more())
+}
+
+// more says for how long a cache holds what it answers.
+func (v View) more() string {
+	if v.TTL == 0 && v.Outcome.Negative() {
+		return "for a time that it does not tell" // no SOA came with it, or the last second runs
+	}
+	return fmt.Sprintf("for %s more", v.TTL)
 }
 
 // peerOld compares the kept connection with the addresses that new ones go to.

@@ -17,7 +17,7 @@
 // Watch looks at all of them at one moment, side by side, as often as it is
 // asked to (Watcher.Sample, Watcher.Run). A Timeline takes the Samples and says
 // what changed between two of them; Findings are the rows of the decision Table
-// that fit the last one, and Gaps what could not be read at all.
+// that fit the last one, and Gaps what could not be read at all. SVG draws it.
 //
 //	servers, err := observe.FindServers(ctx, resolvers, "example.com.")
 //	var line observe.Timeline

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"sidestep/pkg/check"
 )
 
 // Clock is one of the things that move at their own time when a name is steered.
@@ -122,13 +124,15 @@ func (r Reply) Says() string {
 		where = r.Address.Addr().String()
 	}
 	switch {
+	case r.Phase == check.PhaseResolve:
+		return "no address"
 	case !r.Reached():
 		return strings.TrimSpace(where + " " + string(r.Phase) + "/" + string(r.Cause))
 	case r.Identity != "":
 		where = r.Identity + " at " + where
 	}
 	if r.Status/100 != 2 {
-		where += " with status " + strconv.Itoa(r.Status)
+		where += " status " + strconv.Itoa(r.Status)
 	}
 	return where
 }

@@ -1,0 +1,194 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"sidestep/pkg/observe"
+)
+
+// observeFlags are how observe looks.
+type observeFlags struct {
+	kind, resolver, url, identity, via, svg string
+
+	every, span time.Duration
+	once        bool
+}
+
+const minEvery = 100 * time.Millisecond
+
+const observeLong = `Watch the clocks of a switch: name servers, cache, connections.
+
+When a name moves, four things move, each at its own time: what the name servers
+of the zone answer, what a resolver answers out of its cache, where a new
+connection leads, and where one leads that was opened before. A changed answer
+moves no open connection. observe looks at all of them at once, every second for
+a minute or as told, prints a row each time and a line for each change, and says
+at the end where to look. It changes nothing, and asks no daemon.
+
+NAME is a record set of the config.
+
+AUTHORITATIVE  every server of the zone, by its NS records or as listed in
+  zones[].verify.servers, asked directly over UDP, then TCP, IPv4 and IPv6.
+  After the values their TTL, and how many of the servers say so.
+RESOLVER  those of /etc/resolv.conf, or --resolver. After the values, or
+  NXDOMAIN or NODATA, how long its cache holds them yet.
+KEPT CONNECTION  one that is opened at the start and used again each time. When
+  it ends, a line says who ended it, and another one takes its place.
+NEW CONNECTION  one for each address that the resolver answers, with Host, SNI
+  and certificate name of the URL. Addresses of this machine are not dialled
+  unless the config has some.
+
+The URL is that of the record set's HTTP check, with its headers and its ca, or
+--url; without either no request is made. The identity of the backend is a
+header's value (header:NAME), a field of a JSON body (json:KEY, dotted), or what
+the first group of a pattern matches in the body (regexp:RE). Without --identity
+the address has to tell. Bodies, header values, credentials and the query of the
+URL are never printed.
+
+--via http://HOST:PORT sends every request through a proxy: an https URL through
+a tunnel (CONNECT), an http URL in absolute form, which HAProxy and nginx take
+as well. --via tcp://HOST:PORT dials a gateway instead of the addresses. Either
+way the address stays, and the identity alone tells the backend.
+
+A row is marked by * where it differs from the one before. --svg draws all of it
+on one time axis.
+
+With --json, one object a line for each sample, names that stay (times in RFC
+3339, null for none):
+
+  at, took_ms, name, type
+  servers: [{server, address, outcome, values, aliases, ttl_s, detail, took_ms}]
+    outcome: answer, nxdomain, nodata, refused, servfail, not-authoritative,
+      no-recursion, timeout, unreachable, failed
+    ttl_s: of a negative answer how long it may be cached
+  resolver: the same
+  kept: {address, port, opened, requests, protocol, status, identity, missing,
+    phase, cause, detail, took_ms, ended: {at, address, by, how}}
+    requests: on this connection; missing: why there is no identity
+    phase, cause: why no answer came, as in check
+  new: [the same]
+  not_dialled: why some addresses were not
+  events: [{at, clock, who, from, to, detail}]: what changed since the last line
+  findings: [{seen, look, facts}]: rows of the decision table that fit
+  gaps: what could not be looked at, and why
+
+Exit codes: 0 every clock could be read at the end, 1 one could not, which is
+said, or another failure, 2 usage or config, or no such NAME.`
+
+func (a *app) observeCommand() *cobra.Command {
+	var f observeFlags
+	cmd := &cobra.Command{
+		Use:   "observe NAME",
+		Short: "Watch the clocks of a switch: name servers, cache, connections",
+		Long:  observeLong,
+		Example: `  sidestep observe www.example.com
+  sidestep observe www.example.com --once
+  sidestep observe www --identity header:X-Backend --for 5m --svg switch.svg
+  sidestep observe www --resolver 192.0.2.53 --every 500ms
+  sidestep observe www --url https://www.example.com/id --identity json:node
+  sidestep observe www --json | jq -c '.events[]'`,
+		Args: arguments(1, 1, "one NAME"),
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return a.recordNames(), cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.check(cmd); err != nil {
+				return err
+			}
+			return a.observe(cmd.Context(), args[0], f)
+		},
+	}
+	f.bind(cmd)
+	a.addJSON(cmd)
+	return cmd
+}
+
+func (f *observeFlags) bind(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.kind, "type", "", "the record set of this `TYPE`, when the name has several")
+	flags.StringVar(&f.resolver, "resolver", "", "ask the resolver at `ADDR[:PORT]` (default those of /etc/resolv.conf)")
+	flags.StringVar(&f.url, "url", "", "request this `URL` (default that of the record set's HTTP check)")
+	flags.StringVar(&f.identity, "identity", "", "tell backends apart by `WHAT`: header:NAME, json:KEY or regexp:RE")
+	flags.StringVar(&f.via, "via", "", "send requests through a proxy, http://HOST:PORT, or to a gateway, tcp://HOST:PORT, as `URL`")
+	flags.DurationVar(&f.every, "every", time.Second, "take a sample every `DURATION`, at least 100ms")
+	flags.DurationVar(&f.span, "for", time.Minute, "go on for `DURATION`")
+	flags.BoolVar(&f.once, "once", false, "take one sample")
+	flags.StringVar(&f.svg, "svg", "", "draw the clocks on one time axis into `FILE`")
+	complete(cmd, "type", func() []string { return []string{"A", "AAAA", "CNAME"} })
+	complete(cmd, "identity", func() []string { return []string{"header:", "json:", "regexp:"} })
+	complete(cmd, "via", func() []string { return []string{"http://", "tcp://"} })
+	_ = cmd.MarkFlagFilename("svg", "svg") // the flag is there
+}
+
+// check refuses what cannot be meant, before anything is asked.
+func (f *observeFlags) check(cmd *cobra.Command) error {
+	changed := cmd.Flags().Changed
+	switch {
+	case f.once && (changed("every") || changed("for")):
+		return misused(cmd, "--once takes one sample; leave out --every and --for")
+	case f.every < minEvery:
+		return misused(cmd, "--every %s: expected at least %s", f.every, minEvery)
+	case f.span <= 0:
+		return misused(cmd, "--for %s: expected more than nothing; one sample is --once", f.span)
+	}
+	return nil
+}
+
+func (a *app) observe(ctx context.Context, name string, f observeFlags) error {
+	setup, err := a.observeSetup(ctx, name, f)
+	if err != nil {
+		return orInterrupted(ctx, err, "nothing was observed")
+	}
+	var line observe.Timeline
+	printer := a.observePrinter(setup, f)
+	var failed error
+	err = observe.Watch(setup.Options, func(w *observe.Watcher) error {
+		w.Run(ctx, f.every, func(s observe.Sample) bool {
+			events := line.Add(s)
+			if failed = printer.sample(&line, s, events); failed != nil {
+				return false
+			}
+			return !f.once && time.Since(line.Samples[0].At)+f.every <= f.span
+		})
+		return failed
+	})
+	if err != nil {
+		return err
+	}
+	if len(line.Samples) == 0 {
+		return orInterrupted(ctx, ctx.Err(), "nothing was observed")
+	}
+	printer.end(&line)
+	if gaps := setup.gaps(&line); len(gaps) > 0 {
+		a.exit = 1
+		for _, gap := range gaps {
+			a.complain(gap)
+		}
+	}
+	if f.svg == "" {
+		return nil
+	}
+	return a.draw(&line, f.svg, "sidestep observe "+setup.title())
+}
+
+// draw writes the picture, and says where it is.
+func (a *app) draw(line *observe.Timeline, file, title string) error {
+	out, err := os.Create(file)
+	if err != nil {
+		return fmt.Errorf("draw the picture: %w", err)
+	}
+	err = line.SVG(out, title)
+	if closeErr := out.Close(); err == nil {
+		err = closeErr
+	}
+	if err != nil {
+		return fmt.Errorf("draw the picture: %w", err)
+	}
+	fmt.Fprintf(a.io.Err, "picture: %s\n", file)
+	return nil
+}
