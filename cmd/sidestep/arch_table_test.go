@@ -67,7 +67,7 @@ var rooms = map[string]allowed{
 	"pkg/lease/zone":                {std: values},
 	"pkg/cluster":                   {own: "check clock health override", mods: "go.etcd.io/etcd golang.org/x/time/rate"},
 	"pkg/lease/etcd":                {own: "clock lease", mods: "go.etcd.io/etcd go.uber.org/zap google.golang.org/grpc"},
-	"pkg/lease/etcd/etcdtest":       {own: "provider/providertest/realserver", mods: "go.etcd.io/etcd go.uber.org/zap"},
+	"pkg/lease/etcd/etcdtest":       {own: "provider/providertest/realserver", mods: "go.etcd.io/etcd go.uber.org/zap google.golang.org/grpc"},
 	"pkg/store":                     {mods: "github.com/google/renameio/v2 golang.org/x/sys/unix"},
 	"pkg/reconcile":                 {own: "record steer plan engine provider clock lease lease/zone"},
 	"pkg/observe":                   {own: "record check", mods: "github.com/miekg/dns golang.org/x/net/http/httpguts"},

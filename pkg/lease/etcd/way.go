@@ -21,6 +21,8 @@ type Settings struct {
 	TLS       *tls.Config // for https; nil trusts the system's authorities
 	User      string      // who signs in; empty for nobody
 	Password  string      // its password; in no message
+
+	Dial []grpc.DialOption // further options of the connection: how a test stands in for the network
 }
 
 // Way is the way to an etcd: one connection for everybody in this process. It may
@@ -52,10 +54,10 @@ func (w *Way) Client() (*clientv3.Client, error) {
 		DialTimeout: answerWithin, DialKeepAliveTime: 10 * time.Second, DialKeepAliveTimeout: answerWithin,
 		MaxUnaryRetries: 2,
 		Logger:          zap.NewNop(),
-		DialOptions: []grpc.DialOption{grpc.WithChainUnaryInterceptor(failFast), grpc.WithConnectParams(grpc.ConnectParams{
+		DialOptions: append([]grpc.DialOption{grpc.WithChainUnaryInterceptor(failFast), grpc.WithConnectParams(grpc.ConnectParams{
 			Backoff:           backoff.Config{BaseDelay: retryAfter, Multiplier: 2, Jitter: 0.2, MaxDelay: slowestRetry},
 			MinConnectTimeout: answerWithin,
-		})},
+		})}, w.settings.Dial...),
 	})
 	if err != nil {
 		return nil, err
