@@ -37,13 +37,13 @@ fuzz:
 # The rules that are never broken, on RUNS random configs and timelines each; a
 # run that breaks one is printed, made small, and kept to be repeated. Then KILLS
 # kill -9 of a daemon under load, and LEASES random schedules each of two and of
-# three nodes with a lock in the zone.
+# three nodes with a lock in the zone, and of two with one in etcd and in a file.
 RUNS ?= 100000
 KILLS ?= 500
 LEASES ?= 10000
 soak:
 	SIDESTEP_KILLS=$(KILLS) go test ./cmd/sidestep -run TestKilledUnderLoad -timeout 0 -v
-	go test ./pkg/reconcile -run Case81Lease -rapid.checks=$(LEASES) -timeout 0 -v $(SOAKFLAGS)
+	go test ./pkg/reconcile -run 'Case81Lease|LockIn' -rapid.checks=$(LEASES) -timeout 0 -v $(SOAKFLAGS)
 	go test ./pkg/simulate -run 'NoRule|UnknownMoves|DampingSwallows|OrderOfOne|OverridesEnd|OverridesWin' -rapid.checks=$(RUNS) -timeout 0 -v $(SOAKFLAGS)
 
 demo: build

@@ -39,6 +39,7 @@ func (r *round) hold(ctx context.Context) error {
 	if r.lease != nil {
 		return r.holdLease(ctx, fencer)
 	}
+	r.heedTurn()
 	for attempt := 0; !r.holds(); attempt++ {
 		if attempt == claimAttempts {
 			return fmt.Errorf("claim zone %s: the stamp changes under every claim; another sidestep is writing", r.zone.Name)

@@ -208,6 +208,9 @@ type line struct {
 	cut  bool          // nothing comes through
 	late bool          // the next write stays under way when it is given up
 	held chan struct{} // the process is stopped until this is closed
+
+	opened func()       // what happens once the gate let a call out, before it is sent; nil for nothing
+	leaves func() error // and as it is sent
 }
 
 func (l *line) set(change func(*line)) {
@@ -228,14 +231,20 @@ func (l *line) thaw() {
 	})
 }
 
-// pass lets a request through, or not.
-func (l *line) pass() error {
+// runs waits until the process runs, whatever its contexts say: nobody is there to
+// notice.
+func (l *line) runs() {
 	l.mu.Lock()
 	held := l.held
 	l.mu.Unlock()
 	if held != nil {
-		<-held // whatever its context says: nobody is there to notice
+		<-held
 	}
+}
+
+// pass lets a request through, or not.
+func (l *line) pass() error {
+	l.runs()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
@@ -253,7 +262,13 @@ func (l *line) gate(of provider.Gate) provider.Gate {
 		if err := of(); err != nil {
 			return err
 		}
-		return l.pass()
+		if l.opened != nil {
+			l.opened()
+		}
+		if err := l.pass(); err != nil || l.leaves == nil {
+			return err
+		}
+		return l.leaves()
 	}
 }
 

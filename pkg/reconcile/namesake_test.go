@@ -56,3 +56,23 @@ func TestAnOldStampOfOurOwnIsNoRival(t *testing.T) {
 		w.mustLive(t, values[0])
 	}, fencing...)
 }
+
+// A process that lost the lock and won it again, after another one of its name led and
+// was killed, takes the stamp of that one over: by the lock, it does not live.
+func TestANamesakeOfALeadershipBeforeIsGone(t *testing.T) {
+	forClasses(t, func(t *testing.T, class memory.Class) {
+		w := newWorld(t, memory.Options{Class: class}, values[0], values[1])
+		if report := w.round(w.want(values[0])); report.Err != nil {
+			t.Fatal(report.Err)
+		}
+		second := w.join("node-1")
+		if report := second.round(w.want(values[1]), Orders{}); report.Err != nil {
+			t.Fatal(report.Err)
+		}
+		w.only().write.Lead(nil, false)
+		if report := w.round(w.want(values[0])); report.Err != nil {
+			t.Error(report.Err)
+		}
+		w.mustLive(t, values[0])
+	}, fencing...)
+}

@@ -190,6 +190,7 @@ func (r *Reconciler) Lead(notes Notes, quiet bool) {
 	now := r.options.Clock.Boot()
 	for _, w := range r.workers {
 		w.setNotes(notes)
+		w.leadAnew()
 		w.doubt.begin(now, quiet)
 	}
 }

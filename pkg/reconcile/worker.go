@@ -34,7 +34,7 @@ type worker struct {
 	sight      sight             // the stamps of the last list
 	mine       map[string]uint64 // nonces of stamps that this process wrote or tried to, with their seq
 	past       map[string]bool   // the same, those too that can no longer be in force
-	held       bool              // this process held the zone's stamp at some time
+	held       bool              // this process held the zone's stamp at some time since it leads
 	seq        uint64
 	proved     bool                         // the fence was put to the proof by this process
 	noteless   bool                         // the last note could not be stored
@@ -60,6 +60,7 @@ type worker struct {
 	ended    bool                           // nobody will take the slot any more
 	lost     map[record.Key][]record.Answer // of vanish, for others; read-only once here
 	panicked bool                           // the adapter did, and its stack was logged
+	anew     bool                           // it leads since, and another process may have led before
 }
 
 // job is a piece of work for a zone; without work it is a look.
@@ -171,6 +172,22 @@ func (w *worker) setNotes(notes Notes) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.notes = notes
+}
+
+// leadAnew is the start of a leadership. A process of our own name that led meanwhile
+// is no second one that lives.
+func (w *worker) leadAnew() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.anew = true
+}
+
+// heedTurn forgets of a leadership before what the next one must not go by.
+func (w *worker) heedTurn() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.held = w.held && !w.anew
+	w.anew = false
 }
 
 func (w *worker) getNotes() Notes {
