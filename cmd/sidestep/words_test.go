@@ -71,4 +71,13 @@ func TestACommandOnAnyNode(t *testing.T) {
 		t.Errorf("it waited %s for a leader that does not answer", took)
 	}
 	leader.signal(t, syscall.SIGCONT)
+
+	third.says(0, "there is no drain", "undrain", one) // and hears that nothing is frozen
+	standby.etcd.set(true)                             // which is the third's way, too
+	third.says(5, "nothing was written, since it is not known who leads: ", "reconcile")
+	third.says(0, "it holds at this node only: the other nodes are told by the next command here", "drain", one, "--for", "1h", "--reason", "new kernel")
+	third.says(0, "cleared: drain "+one, "undrain", one)
+	if _, stdout, stderr := third.sidestep("undrain", one); strings.Count(stdout+stderr, "share with other nodes: ") != 1 {
+		t.Errorf("says more than once that etcd is away:\n%s%s", stdout, stderr)
+	}
 }

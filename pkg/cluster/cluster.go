@@ -92,6 +92,7 @@ type Options struct {
 	Targets   func() int                                  // of how many targets it may come to say something
 	Leads     func() bool                                 // whether this node writes
 	Approve   func(Yes) Answer                            // a person's yes, said at any node; the name and Leads of the answer are left to this package
+	Waits     func(d time.Duration, because string)       // what a join waits for
 	Trouble   func(error)                                 // what stands in the way; nil when nothing does any more
 
 	Beat   time.Duration // 0 means Beat
@@ -240,6 +241,7 @@ func (c *Cluster) within(ctx context.Context, what string, request func(context.
 type NamesakeError struct {
 	What  string // "node.name mon-1" or "node.vantage eu-west"
 	Other string // who has it
+	Hears bool   // this process hears the other nodes all the same
 }
 
 // Error names the other one and the way out.

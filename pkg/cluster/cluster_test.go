@@ -51,6 +51,7 @@ type node struct {
 	trouble error
 	mine    []cluster.End // that were said at it
 	shared  time.Time
+	waits   string
 	leads   bool
 	yeses   []cluster.Yes
 }
@@ -107,6 +108,7 @@ func startWith(t *testing.T, client *clientv3.Client, is member, prepare func(*n
 		Shared:  func(at time.Time) { n.lock(func() { n.shared = at }) },
 		Whole:   n.whole,
 		Targets: func() int { return is.targets },
+		Waits:   func(_ time.Duration, because string) { n.lock(func() { n.waits = because }) },
 		Leads:   n.leading,
 		Approve: n.approve,
 		Trouble: func(err error) { n.lock(func() { n.trouble = err }) },
@@ -353,7 +355,8 @@ func TestNamesakes(t *testing.T) {
 	namesake := start(t, etcd, member{name: "a", vantage: "us"})
 	namesake.wait("the namesake to be told", func() bool {
 		taken, is := errors.AsType[*cluster.NamesakeError](namesake.trouble)
-		return is && strings.HasPrefix(taken.Error(), "share with other nodes: node.name a is taken by process ")
+		return is && strings.HasPrefix(taken.Error(), "share with other nodes: node.name a is taken by process ") &&
+			strings.HasPrefix(namesake.waits, "node a was process ")
 	})
 	second := start(t, etcd, member{name: "b", vantage: "eu"})
 	second.wait("the second of a vantage to be told", func() bool {

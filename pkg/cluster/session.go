@@ -79,7 +79,9 @@ func (s *session) waitForNamesake(ctx context.Context, found *mvccpb.KeyValue) e
 		s.me = found.ModRevision
 		return nil
 	}
-	sleep(ctx, 5*s.opts.Beat/2) // a process that lives beats within it
+	wait := 5 * s.opts.Beat / 2
+	s.opts.Waits(wait, fmt.Sprintf("node %s was %s; whether that one is gone shows within this time", s.opts.Node, before.process()))
+	sleep(ctx, wait)
 	again, err := s.get(ctx, string(found.Key))
 	switch {
 	case err != nil:
@@ -87,7 +89,7 @@ func (s *session) waitForNamesake(ctx context.Context, found *mvccpb.KeyValue) e
 	case again == nil:
 		return nil
 	case again.ModRevision != found.ModRevision:
-		return &NamesakeError{What: "node.name " + s.opts.Node, Other: fmt.Sprintf("process %d on %s, since %s", before.PID, before.Host, before.Since.Format(time.RFC3339))}
+		return &NamesakeError{What: "node.name " + s.opts.Node, Other: before.process()}
 	}
 	s.me = found.ModRevision
 	return nil

@@ -32,6 +32,11 @@ type beat struct {
 	Count    uint64    `json:"count"` // one more each time
 }
 
+// process is who it is that beats, for people.
+func (b beat) process() string {
+	return fmt.Sprintf("process %d on %s, since %s", b.PID, b.Host, b.Since.Format(time.RFC3339))
+}
+
 // shard is the value of a key with verdicts. Arrays and no objects, since this is
 // what there is most of.
 type shard struct {

@@ -29,7 +29,11 @@ func (d *Daemon) Approve(ctx context.Context, request control.ApproveRequest, by
 	}
 	waiting, cancel := context.WithTimeout(ctx, answersWithin)
 	defer cancel()
-	answers, err := d.nodes.Approve(waiting, cluster.Yes{Target: target, Plan: request.Plan, By: by}, d.answered)
+	var answers []cluster.Answer
+	err := d.notJoined()
+	if err == nil {
+		answers, err = d.nodes.Approve(waiting, cluster.Yes{Target: target, Plan: request.Plan, By: by}, d.answered)
+	}
 	switch {
 	case err != nil:
 		return d.approveHere(request, by, fmt.Errorf("the other nodes could not be told; say it again when etcd answers: %w", err))

@@ -53,6 +53,7 @@ type Daemon struct {
 	way      *etcd.Way        // nil without an etcd
 	nodes    *cluster.Cluster // those that share it; nil without one
 	told     chan struct{}    // closed once it is known what persons said at other nodes
+	failed   chan struct{}    // of a command: holds one token when it could not join the nodes
 	errors   *repeats         // of this node itself
 	troubles *repeats         // of the zones; a one-shot command has them in its answer
 	steered  steered
@@ -141,7 +142,7 @@ func (d *Daemon) build() error {
 	}
 	d.leader = newLeader(d.config, d.way, d.options.ReadOnly, d.clock, d.log)
 	if d.way != nil {
-		d.nodes, d.told = d.joinNodes(d.way), make(chan struct{})
+		d.nodes, d.told, d.failed = d.joinNodes(d.way), make(chan struct{}), make(chan struct{}, 1)
 	}
 	if d.config.Leader.Lock == config.LockEtcd {
 		d.leader.told = d.told

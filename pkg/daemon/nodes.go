@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -39,20 +40,56 @@ func (d *Daemon) joinNodes(way cluster.Etcd) *cluster.Cluster {
 			return n
 		},
 		Overrides: d.takeWords, Leads: d.writesSome, Approve: d.approveShared,
-		Trouble: func(err error) {
-			d.errors.note("share with other nodes", err)
-			d.ask(func(*engine.Engine) { d.apart = err })
+		Trouble: d.inTrouble,
+		Waits: func(wait time.Duration, because string) {
+			if d.options.Once {
+				d.progress("joining the other nodes, waiting %s: %s", wait, because)
+				return
+			}
+			d.log.Info("waiting before joining the other nodes", "for", wait.String(), "because", because)
 		},
 		Clock: d.clock, Logger: d.log,
 	})
 }
 
+// inTrouble takes why this node is not among the others; nil when it is again. A
+// command says it once, with what it could not do.
+func (d *Daemon) inTrouble(err error) {
+	d.ask(func(*engine.Engine) { d.apart = err })
+	if !d.options.Once {
+		d.errors.note("share with other nodes", err)
+		return
+	}
+	if err == nil {
+		return
+	}
+	select {
+	case d.failed <- struct{}{}:
+	default:
+	}
+}
+
+// cutOff is why this node does not know what persons say at others now; nil when it
+// does. A node that is among the others and speaks for nobody hears all the same. It
+// belongs to the loop.
+func (d *Daemon) cutOff() error {
+	if namesake, is := errors.AsType[*cluster.NamesakeError](d.apart); is && namesake.Hears {
+		return nil
+	}
+	return d.apart
+}
+
 // joinWithin is how long a command waits for the other nodes: a process before it
-// that was killed may have to be outwaited.
-const joinWithin = 5 * cluster.Beat
+// that was killed may have to be outwaited. An etcd that does not answer is asked
+// twice at most, and not again when that took longer than notAgain.
+const (
+	joinWithin = 5 * cluster.Beat
+	notAgain   = 2 * time.Second
+)
 
 // joinOnce is among the nodes for as long as one command lasts. Who is to write must
-// know what persons said at other nodes.
+// know what persons said at other nodes; for all others d.apart is why that is not
+// known.
 func (d *Daemon) joinOnce(ctx context.Context, leads bool) (leave func(), err error) {
 	if d.nodes == nil {
 		return func() {}, nil
@@ -60,22 +97,42 @@ func (d *Daemon) joinOnce(ctx context.Context, leads bool) (leave func(), err er
 	d.progress("joining the other nodes, %s at most", joinWithin)
 	sharing := newParts(ctx)
 	sharing.start("nodes", d.nodes.Run)
-	select {
-	case <-d.told:
-	case <-ctx.Done():
-	case <-time.After(joinWithin):
-		d.ask(func(*engine.Engine) { err = d.apart })
-		if !leads {
-			d.log.Warn("not among the other nodes: what they see and what persons said there is not known", "error", err)
-			return sharing.end, nil
-		}
-		sharing.end()
-		return nil, &control.Error{
-			Message: fmt.Sprintf("nothing was written: what persons said at the other nodes cannot be known: %v", err),
-			Hint:    "see that etcd answers: sidestep status", Exit: control.ExitProvider,
+	if d.joined(ctx) || ctx.Err() != nil {
+		return sharing.end, nil
+	}
+	d.ask(func(*engine.Engine) { err = d.apart })
+	if err == nil {
+		err = fmt.Errorf("share with other nodes: not among them within %s", joinWithin)
+		d.ask(func(*engine.Engine) { d.apart = err })
+	}
+	if !leads {
+		return sharing.end, nil
+	}
+	sharing.end()
+	return nil, &control.Error{
+		Message: fmt.Sprintf("nothing was written, since it is not known what persons said at the other nodes: %v", err), Exit: control.ExitProvider,
+	}
+}
+
+// joined waits until this node is among the others; false when that is given up.
+func (d *Daemon) joined(ctx context.Context) bool {
+	end := time.NewTimer(joinWithin)
+	defer end.Stop()
+	began := time.Now()
+	for tries := 1; ; tries++ {
+		select {
+		case <-d.told:
+			return true
+		case <-ctx.Done():
+			return false
+		case <-end.C:
+			return false
+		case <-d.failed:
+			if tries == 2 || time.Since(began) > notAgain {
+				return false
+			}
 		}
 	}
-	return sharing.end, nil
 }
 
 func observed(r cluster.Report) engine.Observed {

@@ -3,11 +3,13 @@ package daemon
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
 	"sidestep/pkg/control"
 	"sidestep/pkg/engine"
+	"sidestep/pkg/lease/etcd"
 	"sidestep/pkg/reconcile"
 	"sidestep/pkg/record"
 	"sidestep/pkg/schedule"
@@ -32,6 +34,9 @@ func (d *Daemon) Once(ctx context.Context, request control.PlanRequest, progress
 	}
 	var answer control.Plan
 	err = d.session(ctx, progress, d.options.Write, func(ctx context.Context) error {
+		if why := d.notJoined(); why != nil {
+			d.log.Warn("planned without what the other nodes see and what persons said there", "error", why)
+		}
 		d.rounds(ctx, zones)
 		progress("listing and comparing %d zones", len(zones))
 		var err error
@@ -168,6 +173,9 @@ func (d *Daemon) lockOnce(ctx context.Context, leads bool) error {
 }
 
 func notWon(err error) error {
+	if shared, is := errors.AsType[*etcd.Error](err); is {
+		return &control.Error{Message: fmt.Sprintf("nothing was written, since it is not known who leads: %v", shared), Exit: control.ExitProvider}
+	}
 	return &control.Error{Message: err.Error(), Exit: exitOf(reconcile.Report{Err: err}, true)}
 }
 

@@ -67,8 +67,8 @@ func (d *Daemon) ClearOverride(ctx context.Context, request control.ClearRequest
 			d.ends = before
 		}
 		answer.Here = d.onlyHere(unshared)
-		if answer.Idle != "" && d.apart != nil {
-			answer.Here = fmt.Sprintf("what persons said at other nodes is not known here now: %v", d.apart)
+		if why := d.cutOff(); answer.Idle != "" && why != nil {
+			answer.Here = fmt.Sprintf("what persons said at the other nodes is not known here: %v", why)
 		}
 	})
 	return answer, err

@@ -10,6 +10,7 @@ import (
 	"sidestep/pkg/control"
 	"sidestep/pkg/engine"
 	"sidestep/pkg/lease"
+	"sidestep/pkg/lease/etcd"
 	"sidestep/pkg/plan"
 	"sidestep/pkg/provider"
 	"sidestep/pkg/reconcile"
@@ -98,10 +99,11 @@ func exitOf(r reconcile.Report, wrote bool) int {
 	var held *lease.HeldError
 	var two *reconcile.TwoWritersError
 	var api *provider.Error
+	var shared *etcd.Error
 	switch {
 	case errors.As(r.Err, &held), errors.As(r.Err, &two), errors.Is(r.Err, reconcile.ErrNotLeader):
 		return control.ExitNotLeader
-	case errors.As(r.Err, &api):
+	case errors.As(r.Err, &api), errors.As(r.Err, &shared):
 		return control.ExitProvider
 	case r.Err != nil:
 		return control.ExitFailure

@@ -56,10 +56,31 @@ func sameWord(a, b override.Override) bool {
 // shareWord lets every node know of a person's word, before this one acts on it. The
 // error is why they could not be told: they are once etcd answers.
 func (d *Daemon) shareWord(ctx context.Context, o override.Override) error {
-	if err := d.nodes.Put(ctx, o); err != nil {
+	return d.share(func() error { return d.nodes.Put(ctx, o) })
+}
+
+// share tells the other nodes something. A command that is not among them does not
+// try: it has found out just now that etcd does not answer.
+func (d *Daemon) share(tell func() error) error {
+	err := d.notJoined()
+	if err == nil {
+		err = tell()
+	}
+	switch {
+	case err != nil && d.options.Once:
+		return fmt.Errorf("the other nodes are told by the next command here, or by sidestep run, when etcd answers: %w", err)
+	case err != nil:
 		return fmt.Errorf("the other nodes are told when etcd answers: %w", err)
 	}
 	return nil
+}
+
+// notJoined is why a command is not among the nodes; nil when it is, and in a daemon.
+func (d *Daemon) notJoined() (err error) {
+	if d.options.Once {
+		d.ask(func(*engine.Engine) { err = d.cutOff() })
+	}
+	return err
 }
 
 // endsOf are the ends of words that a person takes back now. Whatever the clock of
@@ -80,8 +101,8 @@ func endsOf(words []override.Override, now time.Time, by string) []cluster.End {
 // come back from there.
 func (d *Daemon) shareEnds(ctx context.Context, ends []cluster.End) error {
 	for _, e := range ends {
-		if err := d.nodes.Clear(ctx, e); err != nil {
-			return fmt.Errorf("the other nodes are told when etcd answers: %w", err)
+		if err := d.share(func() error { return d.nodes.Clear(ctx, e) }); err != nil {
+			return err
 		}
 	}
 	return nil

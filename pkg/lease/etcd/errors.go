@@ -11,11 +11,26 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Explain says in one line what was asked, what came instead, and what to do.
+// Error is what came of a request to an etcd that did not answer as it should.
+type Error struct {
+	Message string // in one line what was asked, what came instead, and what to do
+	Err     error
+}
+
+func (e *Error) Error() string { return e.Message }
+
+// Unwrap is what the client said.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Explain makes an Error of what the client said; nil of nil.
 func (w *Way) Explain(what string, err error) error {
 	if err == nil {
 		return nil
 	}
+	return &Error{Message: w.words(what, err).Error(), Err: err}
+}
+
+func (w *Way) words(what string, err error) error {
 	at := w.at()
 	told := tell(err)
 	switch {
@@ -31,7 +46,7 @@ func (w *Way) Explain(what string, err error) error {
 	case strings.Contains(told, "tls:"), strings.Contains(told, "x509:"), strings.Contains(told, "authentication handshake failed"):
 		return fmt.Errorf("%s: TLS with etcd at %s failed: %s; check etcd.tls (ca, cert, key) and the names in the members' certificates", what, at, told)
 	case errors.Is(err, context.DeadlineExceeded), silent(told), status.Code(err) == codes.DeadlineExceeded:
-		return fmt.Errorf("%s: no answer from etcd at %s within %v; does a majority of its members run, and can this host reach them? %w", what, at, answerWithin, err)
+		return fmt.Errorf("%s: no answer from etcd at %s within %v; does a majority of its members run, and can this host reach them?", what, at, answerWithin)
 	case strings.Contains(told, "error reading server preface"), strings.Contains(told, "unexpected HTTP status code"),
 		status.Code(err) == codes.Unimplemented:
 		return fmt.Errorf("%s: what answers at %s is not etcd's v3 API, or speaks TLS where etcd.endpoints says http: %s; check the addresses and ports", what, at, told)
