@@ -127,20 +127,20 @@ func (d *Daemon) verified(r reconcile.Report) {
 	d.log.Info("verified", "zone", string(r.Zone), "changes", len(r.Applied))
 }
 
-// verifiedLate takes what came of name servers that lagged.
-func (d *Daemon) verifiedLate(l reconcile.Late) {
-	d.keepVerified(verifyLine{string(l.Zone), l.Verified, l.Detail, heardLines(l.Heard)})
-	if !l.Verified {
-		d.log.Warn("name servers have not come round, and are asked no more until the next write", "zone", string(l.Zone), "detail", l.Detail)
+// verifiedAfter takes what the name servers said after a round that was told of.
+func (d *Daemon) verifiedAfter(v reconcile.Verification) {
+	d.keepVerified(verifyLine{string(v.Zone), v.Verified, v.Detail, heardLines(v.Heard)})
+	if !v.Verified {
+		d.log.Warn("written, but not verified", "zone", string(v.Zone), "detail", v.Detail)
 		return
 	}
 	slowest := reconcile.Heard{}
-	for _, h := range l.Heard {
-		if h.Took > slowest.Took {
+	for _, h := range v.Heard {
+		if h.Took >= slowest.Took {
 			slowest = h
 		}
 	}
-	d.log.Info("verified, late", "zone", string(l.Zone), "server", slowest.Server.String(), "after", slowest.Took.Round(time.Millisecond).String())
+	d.log.Info("verified", "zone", string(v.Zone), "last", slowest.Server.String(), "after", slowest.Took.Round(time.Millisecond).String())
 }
 
 // keepVerified puts a verification into the journal, and before the eyes of status.

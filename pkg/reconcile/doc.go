@@ -70,11 +70,12 @@
 // that counts from 1 again could never write. Beside a stamp of a version that is not
 // known here nothing is written.
 //
-// A name server that has not come round when its round ends is asked on between
-// rounds (late.go) for ten minutes, so that its delay is known and told. Neither
-// that nor the asking at the end of a round holds up a write: both give way, and
-// the next one asks for what is still open with its own. What is proxied, weighted or
-// answered by who asks is verified by the list alone, and that is said.
+// The name servers are asked after the round (late.go), unless somebody waits for its
+// answer: that the zone is written does not wait for them. One that has not come round
+// in ten seconds is told of and asked on for ten minutes, so that its delay is known.
+// Neither holds up a write: they give way, and the next one asks for what is still open
+// with its own. What is proxied, weighted or answered by who asks is verified by the
+// list alone, and that is said.
 //
 // Leave is the way out of a zone: by the same road it brings back what sidestep
 // paused, and then has the adapter remove the marks, the copies and the stamp.

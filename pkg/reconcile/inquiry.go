@@ -73,6 +73,19 @@ func (q *inquiry) heard() []Heard {
 	return list
 }
 
+// open lists what some server has not answered as wanted yet; all of it before any
+// was asked. A key may be there more than once.
+func (q *inquiry) open() []record.Key {
+	if q.servers == nil {
+		return q.keys
+	}
+	var keys []record.Key
+	for _, h := range q.servers {
+		keys = append(keys, h.open...)
+	}
+	return keys
+}
+
 // excused reports whether a server need not have answered: this machine has no way
 // to one of its addresses, and another of its addresses agrees.
 func excused(h Heard, list []Heard) bool {

@@ -2,14 +2,16 @@ package reconcile
 
 import (
 	"context"
+	"errors"
+	"strings"
 	"time"
 
 	"sidestep/pkg/record"
 )
 
-// How a name server is asked on that had not come round when its round ended: for
-// so long, after pauses of a tenth of the time that it has taken so far, so that
-// its delay is known to about a tenth.
+// How a name server is asked on that has not come round in verifyFor: for so long,
+// after pauses of a tenth of the time that it has taken so far, so that its delay is
+// known to about a tenth.
 const (
 	lateFor   = 10 * time.Minute
 	lateLeast = time.Second
@@ -17,29 +19,32 @@ const (
 	latePass  = 3 * time.Second // for one asking of all that lag, so that the stamp is not renewed too late
 )
 
-// Late is what came of name servers that had not answered as wanted when their
-// round ended.
-type Late struct {
+// Verification is what the name servers said of what was written, once they have
+// all answered as wanted, or once those that have not are named.
+type Verification struct {
 	Zone     record.Name
-	Verified bool    // all answer as wanted now
+	Verified bool    // all answer as wanted
 	Heard    []Heard // of all servers that were asked after the write, the punctual ones too
-	Detail   string  // why not; empty when Verified
+	Detail   string  // why not; else what was verified by the list alone, or nothing
 }
 
-// late is an inquiry that goes on between rounds.
+// late is an inquiry that is made between rounds, so that the round can be told of
+// before the name servers have answered.
 type late struct {
 	*inquiry
+
+	left               []string      // what is verified by the list alone, and why
 	began, next, until time.Duration // boot times
+	told               bool          // that some lag: they are asked on
 }
 
-func newLate(q *inquiry, now time.Duration) *late {
+// newLate is an inquiry that begins with the next chase.
+func newLate(q *inquiry, left []string, now time.Duration) *late {
 	began := now
 	for _, key := range q.keys {
 		began = min(began, q.since[key])
 	}
-	l := &late{inquiry: q, began: began, until: began + lateFor}
-	l.rest(now)
-	return l
+	return &late{inquiry: q, left: left, began: began, next: now, until: began + lateFor}
 }
 
 // rest sets the time of the next asking.
@@ -47,7 +52,7 @@ func (l *late) rest(now time.Duration) {
 	l.next = now + min(max((now-l.began)/10, lateLeast), lateMost)
 }
 
-// lateDue fires when name servers that lag are to be asked again; nil for never.
+// lateDue fires when name servers are to be asked between two rounds; nil for never.
 func (w *worker) lateDue() <-chan time.Time {
 	if w.late == nil {
 		return nil
@@ -55,43 +60,59 @@ func (w *worker) lateDue() <-chan time.Time {
 	return time.After(w.late.next - w.options.Clock.Boot())
 }
 
-// chase asks the name servers that lag once more, by what the zone was seen to have
-// last, and tells of them when they have come round, or have had their time. It
-// gives way to work, and costs that no more than the end of a question.
+// chase asks the name servers of what was written last, by what the zone was seen to
+// have since: at first until they agree or verifyFor is over, later once each time.
+// It tells of them when all have come round, when some lag, and when these have had
+// their time. It gives way to work, and costs that no more than the end of a question.
 func (w *worker) chase(ctx context.Context) {
 	l := w.late
 	l.wanted = func(key record.Key) []string { return record.FindSet(w.seen.Sets, key).Live() }
-	asking, cancel := context.WithTimeout(ctx, latePass)
-	err := w.askEach(asking, l.inquiry, func(ctx context.Context, h *hearing) { w.askOnce(ctx, l.inquiry, h) })
-	cancel()
+	var err error
+	if !l.told {
+		err = w.inquire(ctx, l.inquiry)
+	} else {
+		asking, cancel := context.WithTimeout(ctx, latePass)
+		if err = w.askEach(asking, l.inquiry, func(ctx context.Context, h *hearing) { w.askOnce(ctx, l.inquiry, h) }); err == nil {
+			err = verdict(l.heard())
+		}
+		cancel()
+	}
 	now := w.options.Clock.Boot()
 	l.rest(now)
-	if err != nil || ctx.Err() != nil || l.lags() && now < l.until {
+	if errors.Is(err, ErrGaveWay) || ctx.Err() != nil {
 		return
 	}
-	w.late = nil
-	if w.options.Late == nil {
+	over := !l.lags() || now >= l.until
+	if l.told && !over {
 		return
 	}
-	told := Late{Zone: w.zone.Name, Heard: l.heard()}
-	if err := verdict(told.Heard); err != nil {
-		told.Detail = err.Error()
+	l.told = true
+	if over {
+		w.late = nil
 	}
-	told.Verified = told.Detail == ""
-	w.options.Late(told)
+	w.tellVerified(l, err)
 }
 
-// renewLate lets a new write take the place of an inquiry that goes on: what was
+func (w *worker) tellVerified(l *late, err error) {
+	if w.options.Verified == nil {
+		return
+	}
+	v := Verification{Zone: w.zone.Name, Verified: err == nil, Heard: l.heard(), Detail: strings.Join(l.left, "; ")}
+	if err != nil {
+		v.Detail = err.Error()
+	}
+	w.options.Verified(v)
+}
+
+// renewLate lets a new write take the place of an inquiry that is not over: what is
 // still open there is asked with what is written now.
 func (w *worker) renewLate() {
 	if w.late == nil {
 		return
 	}
-	for _, h := range w.late.servers {
-		for _, key := range h.open {
-			if _, again := w.unverified[key]; !again {
-				w.unverified[key] = w.late.since[key]
-			}
+	for _, key := range w.late.open() {
+		if _, again := w.unverified[key]; !again {
+			w.unverified[key] = w.late.since[key]
 		}
 	}
 	w.late = nil

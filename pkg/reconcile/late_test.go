@@ -44,7 +44,7 @@ func (s *secondary) ask(key record.Key) []string {
 
 // lagging is a world with a punctual name server and one that lags, and what is
 // told of the latter.
-func lagging(t *testing.T, delay time.Duration) (*world, *secondary, func() []Late) {
+func lagging(t *testing.T, delay time.Duration) (*world, *secondary, func() []Verification) {
 	t.Helper()
 	w := newWorld(t, memory.Options{Class: memory.Exact}, values[0], values[1])
 	ns2 := &secondary{w: w, shown: []string{values[0], values[1]}, delay: delay}
@@ -55,9 +55,9 @@ func lagging(t *testing.T, delay time.Duration) (*world, *secondary, func() []La
 		return w.zone.Live(key), nil
 	}, Zone{Servers: []string{"ns1:53", "ns2:53"}})
 	n := w.only()
-	var told []Late
-	n.write.options.Late = func(l Late) { n.note(func() { told = append(told, l) }) }
-	return w, ns2, func() []Late {
+	var told []Verification
+	n.write.options.Verified = func(l Verification) { n.note(func() { told = append(told, l) }) }
+	return w, ns2, func() []Verification {
 		n.mu.Lock()
 		defer n.mu.Unlock()
 		return slices.Clone(told)
@@ -72,18 +72,23 @@ func TestLateServersAreAskedOn(t *testing.T) {
 			w, ns2, late := lagging(t, delay)
 			w.runs(t)
 			w.only().write.Submit(w.want(values[1]))
-			time.Sleep(verifyFor + time.Second)
 			synctest.Wait()
-			if told := w.only().told; len(told) != 1 || told[0].Verified || len(told[0].Heard) != 2 || !told[0].Heard[0].Agrees || told[0].Heard[1].Agrees {
-				t.Fatalf("the round: %+v", told)
+			if told := w.only().told; len(told) != 1 || len(told[0].Applied) != 1 || told[0].Asked || len(late()) != 0 {
+				t.Fatalf("the round is not told of at once: %+v", told)
+			}
+			time.Sleep(verifyFor)
+			synctest.Wait()
+			first := late()
+			if len(first) != 1 || first[0].Verified || len(first[0].Heard) != 2 || !first[0].Heard[0].Agrees || first[0].Heard[1].Agrees {
+				t.Fatalf("after ten seconds: %+v", first)
 			}
 			time.Sleep(delay + delay/9)
 			synctest.Wait()
 			told := late()
-			if len(told) != 1 || !told[0].Verified || told[0].Detail != "" {
+			if len(told) != 2 || !told[1].Verified || told[1].Detail != "" {
 				t.Fatalf("after %s: %+v", delay, told)
 			}
-			ns1, took := told[0].Heard[0].Took, told[0].Heard[1].Took
+			ns1, took := told[1].Heard[0].Took, told[1].Heard[1].Took
 			if ns1 != 0 || took < delay || took > delay+delay/9+time.Second {
 				t.Errorf("delayed by %s: took %s, the punctual one %s", delay, took, ns1)
 			}
@@ -101,6 +106,26 @@ func TestLateServersAreAskedOn(t *testing.T) {
 	}
 }
 
+// Who waits for a round is told what the name servers say, of what was written
+// before it too.
+func TestWhoWaitsIsToldOfTheServers(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w, _, _ := lagging(t, 15*time.Second)
+		w.runs(t)
+		n := w.only()
+		n.write.Submit(w.want(values[1]))
+		synctest.Wait()
+		report := n.write.Do(t.Context(), w.want(values[1]), Orders{})
+		if len(report.Applied) > 0 || !report.Asked || report.Verified || !strings.Contains(report.Detail, "ask ns2:53") {
+			t.Errorf("while one lags: %+v", report)
+		}
+		time.Sleep(10 * time.Second)
+		if report := n.write.Do(t.Context(), w.want(values[1]), Orders{}); report.Err != nil || !report.Verified {
+			t.Errorf("when it has come round: %+v", report)
+		}
+	})
+}
+
 // One that never comes round is given up after ten minutes, and named.
 func TestLateServersAreGivenUp(t *testing.T) {
 	bubble(t, func(t *testing.T) {
@@ -110,7 +135,7 @@ func TestLateServersAreGivenUp(t *testing.T) {
 		time.Sleep(lateFor + lateMost)
 		synctest.Wait()
 		told := late()
-		if len(told) != 1 || told[0].Verified || !strings.Contains(told[0].Detail, "ask ns2:53 for www.example.com. A: expected 192.0.2.2, got 192.0.2.1, 192.0.2.2") {
+		if len(told) != 2 || told[1].Verified || !strings.Contains(told[1].Detail, "ask ns2:53 for www.example.com. A: expected 192.0.2.2, got 192.0.2.1, 192.0.2.2") {
 			t.Errorf("got %+v", told)
 		}
 	})
@@ -134,10 +159,10 @@ func TestLateServersGiveWay(t *testing.T) {
 		time.Sleep(5 * time.Minute)
 		synctest.Wait()
 		told := late()
-		if len(told) != 1 || !told[0].Verified {
+		if len(told) != 3 || !told[2].Verified {
 			t.Fatalf("got %+v", told)
 		}
-		if took := told[0].Heard[1].Took; took < 10*time.Second || took > 40*time.Second {
+		if took := told[2].Heard[1].Took; took < 10*time.Second || took > 40*time.Second {
 			t.Errorf("the second write took %s", took)
 		}
 	})

@@ -72,12 +72,12 @@ type Options struct {
 	Ask      Ask           // nil verifies by listing only
 	Find     Find          // nil asks only servers that are known
 	Retry    provider.Backoff
-	Report   func(Report) // called from the zones' workers, by each after the other
-	Late     func(Late)   // called from the zones' workers when name servers that lagged at the end of a round have come round, or have not in ten minutes
-	Wrote    func(Write)  // called after each call to a provider that may have changed something
-	Led      func(Lead)   // called from the zones' workers when a zone whose stamp is the lease was won or lost, or another holds it
-	Brief    bool         // the process does not live long enough to see another's stamp stand still
-	Waits    func(Wait)   // called before a worker waits for what only time can tell
+	Report   func(Report)       // called from the zones' workers, by each after the other
+	Verified func(Verification) // called from the zones' workers, after the Report of a round that nobody waited for or whose name servers lagged
+	Wrote    func(Write)        // called after each call to a provider that may have changed something
+	Led      func(Lead)         // called from the zones' workers when a zone whose stamp is the lease was won or lost, or another holds it
+	Brief    bool               // the process does not live long enough to see another's stamp stand still
+	Waits    func(Wait)         // called before a worker waits for what only time can tell
 	Logger   *slog.Logger
 
 	// StepDown ends a leadership whose zone a later leader wrote, before it returns;

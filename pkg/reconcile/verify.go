@@ -23,11 +23,15 @@ const (
 )
 
 // verify compares the name servers with the list, for the record sets that were
-// written by this round or by one that gave way to it. What a guard stopped is
-// no part of that, and where it stopped everything nothing is verified. It gives
-// way itself: a server that lags or is out of reach must never hold up the next
-// failover. Who lags at its end is asked on between rounds, see late.
+// written by this round or by one before that did not come to it. What a guard
+// stopped is no part of that, and where it stopped everything nothing is verified.
+// Where nobody waits for the answer the servers are asked after the round, see late:
+// a server that lags or is out of reach must hold up neither the next failover nor
+// the word that this one is done. Else it gives way to newer work.
 func (r *round) verify(ctx context.Context) {
+	if r.orders.asked {
+		r.renewLate() // who waits is told of what was written before, too
+	}
 	r.report.Asked = len(r.unverified) > 0
 	r.report.Verified = r.current.InSync() || r.report.Asked && !r.current.Pending()
 	if !r.report.Verified && r.report.Detail == "" {
@@ -37,7 +41,14 @@ func (r *round) verify(ctx context.Context) {
 		return
 	}
 	keys, left := r.askable()
-	q, err := r.inquire(ctx, keys)
+	q := &inquiry{keys: keys, since: maps.Clone(r.unverified), wanted: func(key record.Key) []string { return r.snapshot.Set(key).Live() }}
+	if r.runs && !r.orders.asked && r.report.Verified && len(keys) > 0 && r.asksServers() {
+		r.late = newLate(q, left, r.options.Clock.Boot())
+		r.report.Asked, r.report.Verified, r.report.Detail = false, false, "the name servers were not asked yet"
+		clear(r.unverified)
+		return
+	}
+	err := r.inquire(ctx, q)
 	if ctx.Err() != nil { // our own end says nothing about the name servers
 		r.report.Asked, r.report.Verified = false, false
 		r.report.Detail = "stopped before the name servers had answered"
@@ -56,7 +67,9 @@ func (r *round) verify(ctx context.Context) {
 		return
 	}
 	if q.lags() {
-		r.late = newLate(q, r.options.Clock.Boot())
+		r.late = newLate(q, left, r.options.Clock.Boot())
+		r.late.told = true
+		r.late.rest(r.options.Clock.Boot())
 	}
 	clear(r.unverified)
 }
@@ -109,24 +122,33 @@ func (r *round) unaskable(key record.Key) string {
 
 // inquire asks every server side by side for each record set, until all agree,
 // time is up, or newer work for the zone comes.
-func (r *round) inquire(ctx context.Context, keys []record.Key) (*inquiry, error) {
-	q := &inquiry{keys: keys, since: maps.Clone(r.unverified), wanted: func(key record.Key) []string { return r.snapshot.Set(key).Live() }}
-	if len(keys) == 0 {
-		return q, nil
+func (w *worker) inquire(ctx context.Context, q *inquiry) error {
+	if len(q.keys) == 0 {
+		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, verifyFor)
 	defer cancel()
-	servers, err := r.servers(ctx)
-	for _, s := range servers {
-		q.servers = append(q.servers, &hearing{server: s, open: slices.Clone(keys)})
-	}
+	servers, err := w.servers(ctx)
 	if errors.Is(err, ErrGaveWay) {
-		return q, err
+		return err
 	}
-	if err := r.askEach(ctx, q, func(ctx context.Context, h *hearing) { r.askAgain(ctx, q, h) }); err != nil {
-		return q, err
+	q.servers = make([]*hearing, len(servers))
+	for i, s := range servers {
+		q.servers[i] = &hearing{server: s, open: slices.Clone(q.keys)}
 	}
-	return q, together(err, verdict(q.heard()))
+	if err := w.askEach(ctx, q, func(ctx context.Context, h *hearing) { w.askAgain(ctx, q, h) }); err != nil {
+		return err
+	}
+	return together(err, verdict(q.heard()))
+}
+
+// asksServers reports whether there is anybody to ask after a write, or may be.
+func (w *worker) asksServers() bool {
+	if w.zone.NoDNS || w.options.Ask == nil {
+		return false
+	}
+	own, knows := w.zone.Adapter.(provider.Authoritative)
+	return len(w.zone.Servers) > 0 || knows && len(own.Servers()) > 0 || w.zone.Find && w.options.Find != nil
 }
 
 // servers lists who is asked after a write: those of the config; else those that

@@ -40,7 +40,8 @@ type worker struct {
 	noteless   bool                         // the last note could not be stored
 	waited     bool                         // a wait was told of, and nothing was written since
 	unverified map[record.Key]time.Duration // written, at this boot time last, and the name servers were not asked yet
-	late       *late                        // name servers that lag behind the last round; nil for none
+	late       *late                        // name servers that have not said that they have the last write; nil for none
+	runs       bool                         // in run, which asks the name servers between rounds
 	found      []Server                     // the name servers that were found last
 	foundAt    time.Duration                // boot time at which that was
 	vanish     vanishing
@@ -219,6 +220,7 @@ func (w *worker) take() *job {
 // the breaker; newer work does not wait for it. What failed because this node may
 // not write is put back when it may: until then a list would tell nobody anything.
 func (w *worker) run(ctx context.Context) {
+	w.runs = true
 	var failed *job // what to do again when retry comes
 	var retry <-chan time.Time
 	var why error // it failed
