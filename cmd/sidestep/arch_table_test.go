@@ -86,7 +86,7 @@ var rooms = map[string]allowed{
 		mods: "github.com/coreos/go-systemd/v22/daemon golang.org/x/sys/unix",
 	},
 	"pkg/lab":   {mods: "github.com/miekg/dns golang.org/x/sys/unix"},
-	"pkg/drill": {own: "record check authority lab observe"},
+	"pkg/drill": {own: "record check override plan authority lab observe control"},
 	"pkg/simulate": {
 		own:  "record check health override steer plan engine clock lease provider provider/memory reconcile config daemon",
 		mods: "github.com/spf13/pflag",

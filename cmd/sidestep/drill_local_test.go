@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"regexp"
 	"strings"
 	"sync"
@@ -46,16 +45,10 @@ func TestREADMEDrillLocal(t *testing.T) {
 		if code != 0 || errOut != "" {
 			t.Errorf("--json exited with %d: %s", code, errOut)
 		}
-		var value any
-		if err := json.Unmarshal([]byte(out), &value); err != nil {
-			t.Error(err)
-		}
-		for _, wrong := range misfits("", shapes["drill --local"], value) {
-			t.Errorf("%s in\n%s", wrong, out)
-		}
+		wantShape(t, "drill --local", out)
 	})
 	all.Wait()
-	for _, args := range [][]string{{"drill"}, {"drill", "--http2"}, {"drill", "--local", "www"}} {
+	for _, args := range [][]string{{"drill"}, {"drill", "--http2", "www"}, {"drill", "--local", "www"}} {
 		if code, out, errOut := sidestepIn(t, dir, args...); code != 2 || out != "" || !strings.Contains(errOut, "sidestep drill --help") {
 			t.Errorf("%q exited with %d: %s%s", args, code, out, errOut)
 		}

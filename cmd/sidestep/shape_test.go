@@ -94,6 +94,19 @@ var shapes = map[string]shape{
 		"at": moment{}, "took_ms": number{}, "name": name{}, "type": text{}, "servers": list{viewShape}, "resolver": viewShape,
 		"kept": replyShape, "new": list{replyShape}, "not_dialled": texts{}, "events": texts{}, "findings": texts{}, "gaps": texts{},
 	},
+	"drill": object{
+		"name": name{}, "type": text{}, "zone": name{}, "policy": text{}, "target": text{}, "site": empty{text{}}, "value": text{},
+		"before": list{text{}}, "during": list{text{}}, "also": texts{}, "ttl_ms": number{}, "for_ms": number{}, "every_ms": number{}, "reason": text{}, "until": moment{},
+		"dry_run": boolean{}, "restored": boolean{}, "left": empty{text{}}, "stopped": empty{text{}}, "held": boolean{}, "not_tested": list{text{}},
+		"ways": list{object{
+			"way": word{"out", "back"}, "from": list{text{}}, "to": list{text{}}, "began": moment{}, "took_ms": number{},
+			"samples": number{}, "requests": number{}, "failed": number{}, "failures": texts{}, "waits": empty{text{}},
+			"clocks": list{object{
+				"clock": word{"written", "authoritative", "resolver", "new", "kept"}, "who": empty{text{}}, "moved": boolean{}, "after_ms": number{},
+				"fell_back": number{}, "seen": text{}, "stayed_ms": maybe{number{}}, "ended": empty{text{}},
+			}},
+		}},
+	},
 	"drill --local": object{
 		"name": name{}, "type": word{"A"}, "from": text{}, "to": text{}, "protocol": word{"HTTP/1.1", "HTTP/2.0"}, "tls": boolean{},
 		"ttl_ms": number{}, "negative_ttl_ms": number{}, "attempts": number{}, "held": boolean{}, "not_tested": list{text{}},

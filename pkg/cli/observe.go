@@ -13,6 +13,8 @@ import (
 
 // observeFlags are how observe looks.
 type observeFlags struct {
+	command string // that looks
+
 	kind, resolver, url, identity, via, svg string
 
 	every, span time.Duration
@@ -109,20 +111,27 @@ func (a *app) observeCommand() *cobra.Command {
 }
 
 func (f *observeFlags) bind(cmd *cobra.Command) {
+	f.bindLook(cmd)
+	flags := cmd.Flags()
+	flags.DurationVar(&f.every, "every", time.Second, "take a sample every `DURATION`, at least 100ms")
+	flags.DurationVar(&f.span, "for", time.Minute, "go on for `DURATION`")
+	flags.BoolVar(&f.once, "once", false, "take one sample")
+	flags.StringVar(&f.svg, "svg", "", "draw the clocks on one time axis into `FILE`")
+	_ = cmd.MarkFlagFilename("svg", "svg") // the flag is there
+}
+
+// bindLook binds the flags that say what is looked at, which observe and drill have.
+func (f *observeFlags) bindLook(cmd *cobra.Command) {
+	f.command = cmd.Name()
 	flags := cmd.Flags()
 	flags.StringVar(&f.kind, "type", "", "the record set of this `TYPE`, when the name has several")
 	flags.StringVar(&f.resolver, "resolver", "", "ask the resolver at `ADDR[:PORT]` (default those of /etc/resolv.conf)")
 	flags.StringVar(&f.url, "url", "", "request this `URL` (default that of the record set's HTTP check)")
 	flags.StringVar(&f.identity, "identity", "", "tell backends apart by `WHAT`: header:NAME, json:KEY or regexp:RE")
 	flags.StringVar(&f.via, "via", "", "send requests through a proxy, http://HOST:PORT, or to a gateway, tcp://HOST:PORT, as `URL`")
-	flags.DurationVar(&f.every, "every", time.Second, "take a sample every `DURATION`, at least 100ms")
-	flags.DurationVar(&f.span, "for", time.Minute, "go on for `DURATION`")
-	flags.BoolVar(&f.once, "once", false, "take one sample")
-	flags.StringVar(&f.svg, "svg", "", "draw the clocks on one time axis into `FILE`")
 	complete(cmd, "type", func() []string { return []string{"A", "AAAA", "CNAME"} })
 	complete(cmd, "identity", func() []string { return []string{"header:", "json:", "regexp:"} })
 	complete(cmd, "via", func() []string { return []string{"http://", "tcp://"} })
-	_ = cmd.MarkFlagFilename("svg", "svg") // the flag is there
 }
 
 // check refuses what cannot be meant, before anything is asked.

@@ -21,6 +21,7 @@ import (
 type observeSetup struct {
 	observe.Options
 
+	spec        *steer.Spec
 	serversFrom string // where the name servers are known from
 	noServers   string // why none are known; empty when some are
 }
@@ -50,11 +51,11 @@ func (a *app) observeSetup(ctx context.Context, name string, f observeFlags) (*o
 	if err != nil {
 		return nil, err
 	}
-	spec, err := a.observedSet(cfg, name, f.kind)
+	spec, err := a.observedSet(cfg, f.command, name, f.kind)
 	if err != nil {
 		return nil, err
 	}
-	s := &observeSetup{Options: observe.Options{Name: spec.Key.Name, Type: spec.Key.Type, Loopback: daemon.IsLab(cfg), Timeout: observeTimeout}}
+	s := &observeSetup{spec: spec, Options: observe.Options{Name: spec.Key.Name, Type: spec.Key.Type, Loopback: daemon.IsLab(cfg), Timeout: observeTimeout}}
 	if !f.once {
 		s.Timeout = min(observeTimeout, max(observeImpatient, 2*f.every))
 	}
@@ -77,10 +78,10 @@ func (a *app) observeSetup(ctx context.Context, name string, f observeFlags) (*o
 
 // observedSet finds the one record set that is meant. Of several it takes the
 // first, and says how to have another.
-func (a *app) observedSet(cfg *config.Config, name, kind string) (*steer.Spec, error) {
+func (a *app) observedSet(cfg *config.Config, command, name, kind string) (*steer.Spec, error) {
 	specs, err := daemon.RecordSets(cfg, name, kind)
 	if err != nil {
-		return nil, usagef("observe %q: %w", name, err)
+		return nil, usagef("%s %q: %w", command, name, err)
 	}
 	spec := specs[0]
 	for _, other := range specs[1:] {
@@ -117,7 +118,7 @@ func (a *app) observedURL(cfg *config.Config, spec *steer.Spec, f observeFlags) 
 	}
 	if f.url == "" {
 		if of == nil && (f.identity != "" || f.via != "") {
-			return nil, usagef("observe: %s has no HTTP check, so nothing is requested; give --url", spec.Key.Name.Shown())
+			return nil, usagef("%s: %s has no HTTP check, so nothing is requested; give --url", f.command, spec.Key.Name.Shown())
 		}
 		if of == nil {
 			fmt.Fprintf(a.io.Err, "note: %s has no HTTP check, so connections are not looked at; give --url\n", spec.Key.Name.Shown())
