@@ -211,15 +211,15 @@ var shapes = map[string]shape{
 		"sets":     list{object{"name": name{}, "type": text{}, "variant": empty{text{}}, "answers": list{object{"value": text{}, "weight": number{}, "state": word{"live", "paused", "held"}}}}},
 		"left_out": list{object{"name": name{}, "type": text{}, "variant": empty{text{}}, "why": text{}, "answers": list{object{"value": text{}, "state": word{"live", "paused", "held"}}}}},
 	},
-	"approve": object{"approved": text{}, "idle": empty{text{}}},
+	"approve": object{"approved": text{}, "idle": empty{text{}}, "leader": empty{text{}}, "noted": empty{text{}}, "here": empty{text{}}, "exit": number{}},
 	"override": object{
-		"override": overrideShape, "replaced": list{overrideShape}, "dry_run": boolean{}, "daemon": boolean{}, "idle": empty{text{}}, "exit": number{},
+		"override": overrideShape, "replaced": list{overrideShape}, "dry_run": boolean{}, "daemon": boolean{}, "idle": empty{text{}}, "leader": empty{text{}}, "exit": number{},
 		"records": list{object{
 			"name": name{}, "type": text{}, "variant": empty{text{}}, "known": boolean{}, "at": moment{}, "in": texts{}, "out": texts{}, "live": list{text{}},
 			"stays": texts{}, "blocked": texts{}, "reason": text{},
 		}},
 	},
-	"overrides": object{"overrides": list{overrideShape}, "daemon": boolean{}, "saved_at": maybe{moment{}}},
+	"overrides": object{"overrides": list{overrideShape}, "daemon": boolean{}, "saved_at": maybe{moment{}}, "shared": boolean{}, "unshared": empty{text{}}},
 	"overridden": object{
 		"overrides": list{overrideShape},
 		"records":   list{object{"answers": list{object{"value": text{}, "override": empty{word{"drain"}}}}}},

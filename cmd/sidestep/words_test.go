@@ -48,6 +48,7 @@ func TestACommandOnAnyNode(t *testing.T) {
 		other := []*world{third, standby.world}[i]
 		at.says(0, "mon-1 leads and acts on it", "drain", one, "--for", "1h", "--reason", "new kernel")
 		p.wait("the drained answer to leave", func() bool { return p.live() == two })
+		third.says(0, "new kernel", "override", "list")
 		other.says(0, "cleared: drain "+one, "undrain", one)
 		p.wait("every node to know that", func() bool {
 			return len(leader.mustStatus().Overrides) == 0 && len(standby.mustStatus().Overrides) == 0
@@ -77,6 +78,7 @@ func TestACommandOnAnyNode(t *testing.T) {
 	third.says(5, "nothing was written, since it is not known who leads: ", "reconcile")
 	third.says(0, "it holds at this node only: the other nodes are told by the next command here", "drain", one, "--for", "1h", "--reason", "new kernel")
 	third.says(0, "cleared: drain "+one, "undrain", one)
+	third.says(0, "what persons said at the other nodes is not known here: share with other nodes: ", "override", "list")
 	if _, stdout, stderr := third.sidestep("undrain", one); strings.Count(stdout+stderr, "share with other nodes: ") != 1 {
 		t.Errorf("says more than once that etcd is away:\n%s%s", stdout, stderr)
 	}

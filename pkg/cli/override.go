@@ -303,7 +303,8 @@ func (a *app) overrideListCommand() *cobra.Command {
 		Short: "Show the overrides that there are, and when they end",
 		Long: `Show the overrides that there are, and when they end.
 
-Without a daemon on this machine they are read from its state directory.
+Without a daemon on this machine they are read from its state directory, and
+from the etcd that nodes share, where the config has one.
 
 Exit codes: 0 it could be answered, 2 usage or config, 1 other failure.`,
 		Example: `  sidestep override list
@@ -324,7 +325,7 @@ func (a *app) listOverrides(ctx context.Context) error {
 	case err == nil:
 		answer, err = client.Overrides(ctx)
 	case errors.Is(err, control.ErrNoDaemon):
-		answer, err = a.savedOverrides()
+		answer, err = a.savedOverrides(ctx)
 	}
 	if err != nil {
 		return orInterrupted(ctx, err, "the daemon had not answered")
@@ -336,10 +337,26 @@ func (a *app) listOverrides(ctx context.Context) error {
 	return nil
 }
 
-func (a *app) savedOverrides() (control.Overrides, error) {
+// savedOverrides asks the other nodes of an etcd, too, for which it takes the secrets
+// of the config; who has none sees what was saved here.
+func (a *app) savedOverrides(ctx context.Context) (control.Overrides, error) {
 	cfg, log, err := a.withoutSecrets()
 	if err != nil {
 		return control.Overrides{}, err
 	}
-	return daemon.OverridesSaved(cfg, log)
+	if len(cfg.Etcd.Endpoints) == 0 {
+		return daemon.OverridesSaved(cfg, log)
+	}
+	full, err := a.find()
+	if err != nil {
+		answer, savedErr := daemon.OverridesSaved(cfg, log)
+		answer.Unshared = err.Error()
+		return answer, savedErr
+	}
+	d, err := a.oneShot(full, false)
+	if err != nil {
+		return control.Overrides{}, err
+	}
+	defer a.progressDone()
+	return d.OverridesOnce(ctx, a.progress)
 }

@@ -215,17 +215,32 @@ func whenWords(r control.Foreseen, o control.Overruled, now time.Time) string {
 // printOverrides lists overrides, those that go before the others first.
 func (a *app) printOverrides(o control.Overrides, now time.Time) {
 	if !o.Daemon {
-		saved := "and none saved anything"
-		if o.SavedAt != nil {
-			saved = "and this was saved " + since(now, *o.SavedAt) + " ago"
-		}
-		fmt.Fprintf(a.io.Err, "no daemon runs here, %s\n", saved)
+		fmt.Fprintln(a.io.Err, "no daemon runs here, "+savedWords(o, now))
+	}
+	if len(o.Overrides) == 0 && o.Unshared != "" {
+		fmt.Fprintln(a.io.Out, "no overrides are known here")
+		return
 	}
 	if len(o.Overrides) == 0 {
 		fmt.Fprintln(a.io.Out, "there are no overrides")
 		return
 	}
 	a.table(overrideRows(o.Overrides, now))
+}
+
+// savedWords says where a list comes from that no daemon gave.
+func savedWords(o control.Overrides, now time.Time) string {
+	saved := "and none saved anything"
+	if o.SavedAt != nil {
+		saved = "and this was saved " + since(now, *o.SavedAt) + " ago"
+	}
+	switch {
+	case o.Shared:
+		return "and this is what the nodes share"
+	case o.Unshared != "":
+		return saved + "; what persons said at the other nodes is not known here: " + o.Unshared
+	}
+	return saved
 }
 
 func overrideState(o control.Override) string {

@@ -55,7 +55,7 @@ func (a *app) status(ctx context.Context, name string) error {
 		if _, _, loadErr := a.withoutSecrets(); loadErr != nil {
 			return loadErr
 		}
-		return fmt.Errorf("%w; start it: sidestep run, or look without it: sidestep check, sidestep plan", err)
+		return fmt.Errorf("%w; start it: sidestep run, or look without it: sidestep check, sidestep plan, sidestep override list", err)
 	}
 	if err != nil {
 		return err

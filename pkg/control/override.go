@@ -69,6 +69,8 @@ type Overrides struct {
 	Overrides []Override `json:"overrides"`
 	Daemon    bool       `json:"daemon"`   // false: no daemon runs, and this is what is saved
 	SavedAt   *time.Time `json:"saved_at"` // when it was; null with a daemon
+	Shared    bool       `json:"shared"`   // without a daemon: with what was said at the other nodes of an etcd
+	Unshared  string     `json:"unshared"` // without a daemon: why that could not be asked, in words
 }
 
 // Override says an operator's word.

@@ -91,6 +91,26 @@ func (d *Daemon) ClearOverrideOnce(ctx context.Context, request control.ClearReq
 	return answer, err
 }
 
+// OverridesOnce lists operators' words where no daemon runs: those of all nodes that
+// share an etcd, and what is saved here.
+func (d *Daemon) OverridesOnce(ctx context.Context, progress Progress) (control.Overrides, error) {
+	var answer control.Overrides
+	err := d.locked(ctx, progress, false, func(ctx context.Context) error {
+		why := d.notJoined()
+		var err error
+		answer, err = d.Overrides(ctx)
+		answer.Daemon, answer.Shared = false, why == nil
+		if why != nil {
+			answer.Unshared = why.Error()
+		}
+		return err
+	})
+	if !d.takenUp.IsZero() {
+		answer.SavedAt = &d.takenUp
+	}
+	return answer, err
+}
+
 // lookAll lists every zone and shows the engine what is there.
 func (d *Daemon) lookAll(ctx context.Context) error {
 	for _, z := range d.options.Config.Zones {
