@@ -43,15 +43,28 @@ func (w *Way) words(what string, err error) error {
 			what, at, w.user(), w.settings.Prefix, w.settings.Prefix, err)
 	case w.tls() && (strings.Contains(told, "first record does not look like") || strings.HasSuffix(told, "handshake failed: EOF")):
 		return fmt.Errorf("%s: etcd at %s does not speak TLS: %s; write http:// in etcd.endpoints if that is meant", what, at, told)
+	case w.tls() && strings.Contains(told, "tls: certificate required"):
+		return fmt.Errorf("%s: etcd at %s asks this node for a certificate: %s; set etcd.tls.cert and etcd.tls.key", what, at, told)
+	case w.tls() && strings.Contains(told, "remote error: tls:") && strings.Contains(told, "certificate"):
+		return fmt.Errorf("%s: etcd at %s does not accept the certificate of this node: %s; let an authority that etcd trusts sign etcd.tls.cert", what, at, told)
+	case w.tls() && cut(told): // etcd may have said why, and the connection may have ended before that was read
+		return fmt.Errorf("%s: etcd at %s ended the connection: %s; does it run, and does it ask for another certificate of this node (etcd.tls.cert)?", what, at, told)
 	case strings.Contains(told, "tls:"), strings.Contains(told, "x509:"), strings.Contains(told, "authentication handshake failed"):
 		return fmt.Errorf("%s: TLS with etcd at %s failed: %s; check etcd.tls (ca, cert, key) and the names in the members' certificates", what, at, told)
 	case errors.Is(err, context.DeadlineExceeded), silent(told), status.Code(err) == codes.DeadlineExceeded:
 		return fmt.Errorf("%s: no answer from etcd at %s within %v; does a majority of its members run, and can this host reach them?", what, at, answerWithin)
+	case strings.Contains(told, "error reading server preface") && cut(told):
+		return fmt.Errorf("%s: what answers at %s ends the connection as soon as it is made, as a proxy without a member behind it does, or speaks TLS where etcd.endpoints says http: %s; check the addresses and ports", what, at, told)
 	case strings.Contains(told, "error reading server preface"), strings.Contains(told, "unexpected HTTP status code"),
 		status.Code(err) == codes.Unimplemented:
-		return fmt.Errorf("%s: what answers at %s is not etcd's v3 API, or speaks TLS where etcd.endpoints says http: %s; check the addresses and ports", what, at, told)
+		return fmt.Errorf("%s: what answers at %s is not etcd's v3 API, which etcd 2 has not, or speaks TLS where etcd.endpoints says http: %s; check the addresses and ports", what, at, told)
 	}
 	return fmt.Errorf("%s: etcd at %s: %s; does a majority of its members run, and can this host reach them?", what, at, told)
+}
+
+// cut reports whether the other end broke the connection off.
+func cut(told string) bool {
+	return strings.Contains(told, "broken pipe") || strings.Contains(told, "connection reset by peer") || strings.HasSuffix(told, ": EOF")
 }
 
 // silent reports whether who took the connection has said nothing before it was

@@ -94,6 +94,37 @@ func TestTLS(t *testing.T) {
 	newNode(t, plain, "mon-2").mustRefuse("speaks TLS where etcd.endpoints says http")
 }
 
+// An etcd that wants to see a certificate of ours.
+func TestTLSWithACertificateOfOurs(t *testing.T) {
+	t.Parallel()
+	files, other := etcdtest.Certificate(t), etcdtest.Certificate(t)
+	c := etcdtest.Start(t, etcdtest.Options{Cert: files.Cert, Key: files.Key, ClientCA: files.Cert})
+	pem, err := os.ReadFile(files.Cert)
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(pem)
+	with := func(shown ...etcdtest.Files) func(*setup) {
+		config := &tls.Config{RootCAs: roots}
+		for _, f := range shown {
+			pair, err := tls.LoadX509KeyPair(f.Cert, f.Key)
+			if err != nil {
+				t.Fatal(err)
+			}
+			config.Certificates = append(config.Certificates, pair)
+		}
+		return func(o *setup) { o.way.TLS = config }
+	}
+	a := newNode(t, c.Endpoints(), "mon-1", with(files))
+	eventually(t, "the lease is won with a certificate", func() bool { return a.acquire(t.Context()) == nil })
+	newNode(t, c.Endpoints(), "mon-2", with()).mustRefuse("etcd at https://127.0.0.1:", "certificate", "this node", "etcd.tls.cert")
+	newNode(t, c.Endpoints(), "mon-2", with(other)).mustRefuse("etcd at https://127.0.0.1:", "certificate of this node", "etcd.tls.cert")
+	if err := a.held.Gate(0); err != nil {
+		t.Errorf("the gate of the holder: %v", err)
+	}
+}
+
 func TestTLSWithAnEtcdThatSpeaksNone(t *testing.T) {
 	t.Parallel()
 	c := etcdtest.Start(t, etcdtest.Options{})
@@ -110,6 +141,26 @@ func TestNobodyThere(t *testing.T) {
 	addr := listener.Addr().String()
 	listener.Close()
 	newNode(t, []string{"http://" + addr}, "mon-1").mustRefuse("acquire the lease: ", "http://"+addr, "connection refused", "can this host reach them?")
+}
+
+// How a connection ends that etcd, or what is there in its place, does not want.
+func TestCutOffInWords(t *testing.T) {
+	for told, want := range map[string]string{
+		"https error reading server preface: remote error: tls: certificate required":             "etcd at https://e:2379 asks this node for a certificate: ",
+		"https error reading server preface: remote error: tls: unknown certificate authority":    "etcd at https://e:2379 does not accept the certificate of this node: ",
+		"https write tcp 192.0.2.1:1->192.0.2.2:2379: write: broken pipe":                         "does it run, and does it ask for another certificate of this node (etcd.tls.cert)?",
+		"https authentication handshake failed: tls: failed to verify certificate: x509: expired": "TLS with etcd at https://e:2379 failed: ",
+		"https authentication handshake failed: EOF":                                              "etcd at https://e:2379 does not speak TLS: ",
+		"http error reading server preface: connection reset by peer":                             "ends the connection as soon as it is made, as a proxy without a member behind it does",
+		"http error reading server preface: http2: frame too large":                               "is not etcd's v3 API, which etcd 2 has not, or speaks TLS",
+		"http read tcp 192.0.2.1:1->192.0.2.2:2379: connection reset by peer":                     "does a majority of its members run, and can this host reach them?",
+	} {
+		scheme, text, _ := strings.Cut(told, " ")
+		w := NewWay(Settings{Endpoints: []string{scheme + "://e:2379"}})
+		if got := w.Explain("ask who leads", errors.New(text)).Error(); !strings.HasPrefix(got, "ask who leads: ") || !strings.Contains(got, want) {
+			t.Errorf("%s\ngot  %s\nwith no %q", told, got, want)
+		}
+	}
 }
 
 // The client may give the connection up before the request.
@@ -142,6 +193,12 @@ func TestNotEtcd(t *testing.T) {
 	web := httptest.NewServer(http.NotFoundHandler())
 	defer web.Close()
 	newNode(t, []string{web.URL}, "mon-1").mustRefuse("is not etcd's v3 API", web.URL)
+
+	second := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte(`{"etcdserver":"2.3.8","etcdcluster":"2.3.0"}`))
+	}))
+	defer second.Close()
+	newNode(t, []string{second.URL}, "mon-1").mustRefuse("is not etcd's v3 API", "which etcd 2 has not", second.URL)
 
 	grpcOnly := serve(t, func(*grpc.Server) {})
 	newNode(t, []string{grpcOnly}, "mon-1").mustRefuse("is not etcd's v3 API", grpcOnly)
