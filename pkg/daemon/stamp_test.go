@@ -56,6 +56,37 @@ func TestPlanShowsTheStampBeforeItIsWritten(t *testing.T) {
 	})
 }
 
+// A stamp of another version keeps everybody from writing, and is told before there is
+// something to write.
+func TestStampOfAnotherVersionIsTold(t *testing.T) {
+	bubbled(t, func(t *testing.T) {
+		w := newWorld(t, class)
+		strange := memory.Put("_sidestep.example.com.", "TXT", time.Minute, "v=9 lord=mon-7")
+		if err := w.zones[home].EditByHand(strange); err != nil {
+			t.Fatal(err)
+		}
+		d := w.run()
+		for range 2 {
+			time.Sleep(settled)
+			if got := d.status().Zones[0].Error; !strings.Contains(got, `is of a version that this sidestep does not know, "v=9 lord=mon-7"; run the version that wrote it`) {
+				t.Errorf("status says %q", got)
+			}
+			w.site.fail(a)
+		}
+		if w.touched() {
+			t.Error("written")
+		}
+		if err := w.zones[home].EditByHand(memory.Delete("_sidestep.example.com.", "TXT", "v=9 lord=mon-7")); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(6 * time.Minute)
+		w.mustLive(b)
+		if got := d.status().Zones[0].Error; got != "" {
+			t.Errorf("afterwards status says %q", got)
+		}
+	})
+}
+
 func TestPlanShowsTheStampThatIsToBeTheLease(t *testing.T) {
 	bubbled(t, func(t *testing.T) {
 		w, v := pair(t)

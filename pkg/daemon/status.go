@@ -230,9 +230,12 @@ func (d *Daemon) ageOf(zone record.Name) (listed, written *time.Time) {
 	return listed, written
 }
 
-// troubleOf is what is wrong with a zone, and when an API that is out of order is
-// asked again.
+// troubleOf is what is wrong with a zone, also where nothing is to be written to it
+// now, and when an API that is out of order is asked again.
 func (d *Daemon) troubleOf(z engine.ZoneView) string {
+	if err := d.writer.Strange(z.Name); z.Err == "" && err != nil && !d.leader.zoned {
+		return err.Error()
+	}
 	failures, next := d.writer.Trouble(z.Name)
 	if z.Err == "" || failures == 0 {
 		return z.Err

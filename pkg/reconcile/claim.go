@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"time"
 
 	"sidestep/pkg/provider"
@@ -83,8 +82,8 @@ func (w *worker) wroteStamp(s provider.Stamp) bool {
 // claim replaces every stamp in the zone by one of this process, unless they
 // say that another node is writing, or might be.
 func (r *round) claim(ctx context.Context, fencer provider.Fencer) error {
-	if i := slices.IndexFunc(r.snapshot.Stamps, func(s provider.Stamp) bool { return s.Nonce == "" }); i >= 0 {
-		return strangeStamp(r.zone.Name, r.snapshot.Stamps[i].String())
+	if err := r.strange(r.snapshot.Stamps); err != nil {
+		return err
 	}
 	rival := r.rival(r.snapshot.Stamps, r.held)
 	if rival != nil && !r.orders.TakeOver {

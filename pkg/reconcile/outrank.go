@@ -47,6 +47,9 @@ func (e *OutrankedError) Error() string {
 
 // see takes the stamps of a list, and ends a leadership that they prove to be over.
 func (w *worker) see(ctx context.Context, stamps []provider.Stamp) {
+	w.mu.Lock()
+	w.unknown = w.strange(stamps)
+	w.mu.Unlock()
 	var texts []string
 	for _, s := range stamps {
 		texts = append(texts, s.String())
@@ -113,6 +116,29 @@ func (r *round) outsit(ctx context.Context) (waited bool, err error) {
 		return false, fmt.Errorf("claim zone %s: %s", r.zone.Name, why)
 	}
 	return true, r.pause(ctx, wait, why)
+}
+
+// strange is the error of stamps of which one is of a version that is not known
+// here; nil when none is.
+func (w *worker) strange(stamps []provider.Stamp) error {
+	for _, s := range stamps {
+		if s.Nonce == "" {
+			return strangeStamp(w.zone.Name, s.String())
+		}
+	}
+	return nil
+}
+
+// Strange is the error of a zone that nobody writes to, since the last list of its
+// worker shows a stamp of a version that is not known here; nil where it shows none.
+func (r *Reconciler) Strange(zone record.Name) error {
+	w, found := r.workers[zone]
+	if !found {
+		return nil
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.unknown
 }
 
 // strangeStamp is the error of a zone with a stamp that this version does not know:

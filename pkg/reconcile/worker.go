@@ -60,6 +60,7 @@ type worker struct {
 	why      string                         // it does
 	ended    bool                           // nobody will take the slot any more
 	lost     map[record.Key][]record.Answer // of vanish, for others; read-only once here
+	unknown  error                          // the last list shows a stamp of a version that is not known here
 	panicked bool                           // the adapter did, and its stack was logged
 	anew     bool                           // it leads since, and another process may have led before
 }
