@@ -62,7 +62,7 @@ func TestExplainByAnOldList(t *testing.T) {
 		x := explainer{out, control.Explanation{Daemon: true, At: now}}
 		x.record(r)
 		if text := out.String(); strings.Contains(text, "as wanted") || !strings.Contains(text, "as listed "+timeWords(now, now)) ||
-			strings.Contains(text, "which may not show the write at") != (r.WrittenAt != nil) {
+			strings.Contains(text, "too soon to show the write at") != (r.WrittenAt != nil) {
 			t.Errorf("got\n%s", text)
 		}
 	}

@@ -198,13 +198,17 @@ func waitWords(w *control.Wait, now time.Time) string {
 	return fmt.Sprintf("waits until %s (%s): %s", timeWords(w.Until, now), max(w.Until.Sub(now), 0).Round(time.Second), w.Why)
 }
 
-// listWords is how old the list is that all is told from.
+// listWords is how old the list is that all is told from. After a write it is another
+// that is awaited: right after a take-over the last one may be minutes old.
 func listWords(listed, written *time.Time, now time.Time) string {
 	text := "as listed " + timeWords(*listed, now)
-	if written != nil {
-		text += ", which may not show the write at " + timeWords(*written, now)
+	switch {
+	case written == nil:
+		return text
+	case listed.Before(*written):
+		return fmt.Sprintf("%s, before the write at %s", text, timeWords(*written, now))
 	}
-	return text
+	return fmt.Sprintf("%s, too soon to show the write at %s for certain", text, timeWords(*written, now))
 }
 
 func writeWords(z control.Zone) string {

@@ -44,6 +44,23 @@ func TestWhatIsWaitedForReadsAsWords(t *testing.T) {
 	}
 }
 
+// After a write the list before it says what was, and one made too soon may.
+func TestAListBesideAWrite(t *testing.T) {
+	now := time.Date(2026, 7, 1, 12, 0, 0, 0, time.Local)
+	written := now.Add(-time.Minute)
+	for listed, want := range map[time.Time]string{
+		written.Add(-time.Minute): "as listed 11:58:00, before the write at 11:59:00",
+		written.Add(time.Second):  "as listed 11:59:01, too soon to show the write at 11:59:00 for certain",
+	} {
+		if got := listWords(&listed, &written, now); got != want {
+			t.Errorf("got %q, expected %q", got, want)
+		}
+	}
+	if got := listWords(&now, nil, now); got != "as listed 12:00:00" {
+		t.Errorf("got %q", got)
+	}
+}
+
 // What a node that does not lead a zone tells of it is as old as its last list, and
 // says so.
 func TestZonesOfAnotherLeaderAreToldWithTheirAge(t *testing.T) {
