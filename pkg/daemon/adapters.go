@@ -21,7 +21,6 @@ func (d *Daemon) adapters() ([]reconcile.Zone, error) {
 		if err := suits(d.config, zone.Name, zone.Adapter.Promises()); err != nil {
 			return nil, err
 		}
-		zone.Lease = leaseOf(d.config.Leader, d.config.Zones[i].Provider, zone.Adapter.Promises())
 		zones = append(zones, zone)
 	}
 	return zones, nil
@@ -43,6 +42,7 @@ func (d *Daemon) adapter(z *config.Zone) (reconcile.Zone, error) {
 	return reconcile.Zone{
 		Name: z.Name, Adapter: adapter, Servers: z.Verify.Servers, NoDNS: !z.Verify.DNS, Dead: d.unserved(adapter),
 		Find:   hasWorld(d.config, z, adapter),
+		Lease:  leaseOf(d.options.Config.Leader, z.Provider, adapter.Promises()),
 		Safety: safety(d.options.Config.Leader, adapter.Promises()),
 	}, nil
 }

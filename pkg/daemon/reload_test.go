@@ -10,6 +10,7 @@ import (
 
 	"sidestep/pkg/check"
 	"sidestep/pkg/config"
+	"sidestep/pkg/engine"
 	"sidestep/pkg/provider"
 	"sidestep/pkg/record"
 	"sidestep/pkg/steer"
@@ -181,6 +182,56 @@ func TestReloadThatNeedsARestartIsRefused(t *testing.T) {
 		d.end()
 		if err := d.Reload(); err == nil {
 			t.Error("reloaded after the end")
+		}
+	})
+}
+
+// lagging is an adapter whose lists lag as its config says.
+type lagging struct {
+	provider.Fencer
+
+	lag time.Duration
+}
+
+func (l lagging) Promises() provider.Promises {
+	p := l.Fencer.Promises()
+	p.Lag = l.lag
+	return p
+}
+
+// Another lag is taken up with the times of the lease that follow from it, and refused
+// where the lease would not be safe by it. Times of the lease themselves take a restart.
+func TestReloadTakesUpALagWithTheLease(t *testing.T) {
+	bubbled(t, func(t *testing.T) {
+		w, _ := pair(t)
+		lag := 2 * time.Second
+		d := w.run(w.reloading(func(next *config.Config) error {
+			next.Zones = slices.Clone(next.Zones)
+			next.Zones[0].Settings.Lag = lag
+			return nil
+		}), func(o *Options) {
+			inner := o.Registry["memory"]
+			o.Registry = provider.Registry{"memory": func(s provider.Settings) (provider.Adapter, error) {
+				adapter, err := inner(s)
+				return lagging{adapter.(provider.Fencer), max(s.Lag, time.Second)}, err
+			}}
+		})
+		time.Sleep(settled)
+		d.ask(func(*engine.Engine) {
+			next, err := d.options.Load()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if zones, err := d.renewed(next); err != nil || len(zones) != 1 || zones[0].Lease.Lag != lag || zones[0].Lease.Takeover == 0 {
+				t.Errorf("got %+v (%v)", zones, err)
+			}
+		})
+		if err := d.Reload(); err != nil {
+			t.Error(err)
+		}
+		lag = 40 * time.Second
+		if err := d.Reload(); err == nil || !strings.Contains(err.Error(), "leader.heartbeat: 30s is too short") {
+			t.Errorf("got %v", err)
 		}
 	})
 }

@@ -36,7 +36,23 @@ func newStampLease(of Zone, node string) *stampLease {
 	return &stampLease{zone: of.Name, node: node, watch: zone.NewWatch(of.Lease)}
 }
 
-func (l *stampLease) times() zone.Times { return l.watch.Times() }
+func (l *stampLease) times() zone.Times {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.watch.Times()
+}
+
+// retime goes by other times from now on, if any are said. What a list shows by those
+// before may not be shown by these.
+func (l *stampLease) retime(now time.Duration, times zone.Times) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if times == (zone.Times{}) || times == l.watch.Times() {
+		return
+	}
+	l.watch.Retime(times)
+	l.shown = max(l.shown, now+times.Lag)
+}
 
 func (l *stampLease) view() zone.View {
 	l.mu.Lock()

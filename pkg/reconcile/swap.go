@@ -8,7 +8,8 @@ import (
 )
 
 // Swap gives a zone another adapter, and other servers to ask: a credential was
-// replaced, or another of its settings. It has to edit the same zone. Its worker
+// replaced, or another of its settings, by which its bounds and the times of its lease
+// may be others. It has to edit the same zone. Its worker
 // takes it up between two rounds, at once when it waits, and asks it at once,
 // whatever pause the one before had earned. Doubts, stamps and notes are about the
 // zone and stay; whether the fence holds is proved anew.
@@ -53,6 +54,7 @@ func (w *worker) heed() bool {
 		w.late, w.found = nil, nil
 		if w.lease != nil {
 			w.lease.fail(nil)
+			w.lease.retime(w.options.Clock.Boot(), next.Lease)
 		}
 		w.doubt.retime(w.options.Clock.Boot(), next.Adapter.Promises(), next.Safety)
 	}

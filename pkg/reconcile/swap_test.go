@@ -78,6 +78,42 @@ func TestSwapWithOtherBoundsDoubtsAll(t *testing.T) {
 	})
 }
 
+// With another lag the lease of a zone has other times: a leader waits for longer until
+// a list must show its last stamp.
+func TestSwapWithAnotherLagRetimesTheLease(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPack(t, memory.Options{Class: memory.Exact}, 1)
+		defer p.end()
+		time.Sleep(10 * time.Minute)
+		n := p.wolf[0]
+		lease := n.write.workers[zoneName].lease
+		slower := leaseTimes
+		slower.Lag = 20 * time.Second
+		for _, row := range []struct {
+			to     Zone
+			lag    time.Duration
+			behind bool // a list may lack the last stamp of the times before
+		}{
+			{Zone{Name: zoneName, Adapter: fencedLine{n.line, n.line.Adapter.(provider.Fencer)}, Lease: leaseTimes}, leaseTimes.Lag, false},
+			{Zone{Name: zoneName, Adapter: fencedLine{n.line, n.line.Adapter.(provider.Fencer)}, Lease: slower}, slower.Lag, true},
+		} {
+			time.Sleep(15 * time.Second) // between two heartbeats, and beyond the lag
+			n.write.Swap(row.to)
+			synctest.Wait()
+			if got := lease.times().Lag; got != row.lag {
+				t.Errorf("goes by a lag of %s, expected %s", got, row.lag)
+			}
+			if behind := lease.behind(nil) > n.clock.Boot(); behind != row.behind {
+				t.Errorf("with a lag of %s, a list may lack the last stamp: %v", row.lag, behind)
+			}
+		}
+		time.Sleep(10 * time.Minute)
+		if !n.leading() {
+			t.Error("it leads no more")
+		}
+	})
+}
+
 // bounded is an adapter with another bound on how late its calls may be.
 type bounded struct {
 	*shim

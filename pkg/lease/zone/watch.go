@@ -62,6 +62,10 @@ func NewWatch(times Times) *Watch { return &Watch{times: times, mine: map[string
 // Times are those that the watch goes by.
 func (w *Watch) Times() Times { return w.times }
 
+// Retime has the watch go by other times from now on. What was said of a look before
+// stands.
+func (w *Watch) Retime(times Times) { w.times = times }
+
 // maxMine bounds how many of its own nonces a process remembers, to know its
 // stamps again when a restored backup brings an old one back.
 const maxMine = 4096
