@@ -39,7 +39,7 @@ func (p *observePrinter) sample(line *observe.Timeline, s observe.Sample, events
 	p.row(s.At, shown, p.marks(plain))
 	p.last = plain
 	for _, e := range events {
-		fmt.Fprintf(p.a.io.Out, "          * %s\n", e)
+		fmt.Fprintf(p.a.io.Out, "%s * %s\n", e.At.Local().Format("15:04:05.000"), e)
 	}
 	return nil
 }
@@ -91,7 +91,8 @@ func (p *observePrinter) marks(plain []string) []bool {
 	return changed
 }
 
-// cells words a sample: as shown, and without the numbers that count.
+// cells words a sample: as shown, and by what a change shows, which is no number
+// that counts, and of the kept connection which one it is.
 func (p *observePrinter) cells(s observe.Sample) (shown, plain []string) {
 	zone, count := authoritativeCell(s.Servers)
 	shown, plain = []string{count}, []string{zone}
@@ -103,7 +104,7 @@ func (p *observePrinter) cells(s observe.Sample) (shown, plain []string) {
 	for i, r := range s.New {
 		words[i], timed[i] = r.Says(), timedReply(r)
 	}
-	return append(shown, timedReply(*s.Kept), strings.Join(timed, ", ")), append(plain, s.Kept.Says(), strings.Join(words, ", "))
+	return append(shown, timedReply(*s.Kept), strings.Join(timed, ", ")), append(plain, s.Kept.Says()+s.Kept.Opened.String(), strings.Join(words, ", "))
 }
 
 // authoritativeCell adds up what the servers say: each answer once, with the

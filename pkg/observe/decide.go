@@ -52,7 +52,7 @@ func (t *Timeline) Findings() []Finding {
 	add(rowServers, s.serversDiffer())
 	add(rowPath, s.cacheOld())
 	add(rowNegative, s.cacheDenies())
-	add(rowAge, s.peerOld())
+	add(rowAge, s.peerOld()+t.keptBehind()) // at another address, or at the same one
 	add(rowRouting, t.backendOld())
 	add(rowTransport, s.unreached())
 	return found
@@ -135,12 +135,35 @@ func (s Sample) peerOld() string {
 	return fmt.Sprintf("the kept connection, open for %s, still leads to %s; new ones go to %s", age, s.Kept.Address.Addr(), strings.Join(to, ", "))
 }
 
+// keptBehind finds a kept connection whose peer stays where new ones go, and that
+// still reaches the backend which new ones reached before the name moved.
+func (t *Timeline) keptBehind() string {
+	first, last := t.Samples[0], t.Samples[len(t.Samples)-1]
+	if !t.moved() || last.Kept == nil || !last.Kept.Reached() || last.Kept.Identity == "" || len(last.New) == 0 {
+		return ""
+	}
+	isOld := func(r Reply) bool { return r.Identity == last.Kept.Identity }
+	if !slices.ContainsFunc(first.New, isOld) || slices.ContainsFunc(last.New, func(r Reply) bool {
+		return r.Identity == "" || isOld(r) || r.Address != last.Kept.Address
+	}) {
+		return ""
+	}
+	age := last.Kept.At.Sub(last.Kept.Opened).Round(time.Second)
+	return fmt.Sprintf("the kept connection, open for %s, still leads to %s; new ones to %s", age, last.Kept.Says(), SaysAll(last.New))
+}
+
+// moved reports whether the name has left all addresses that it had at first.
+func (t *Timeline) moved() bool {
+	first, last := t.Samples[0].Resolver, t.Samples[len(t.Samples)-1].Resolver
+	return first.Outcome == Answered && last.Outcome == Answered && !sharesValue(first.Values, last.Values)
+}
+
 // backendOld finds a backend that answers though the name moved away from it:
 // at an address that it did not have when the watch began, or through a way
 // whose address stayed.
 func (t *Timeline) backendOld() string {
 	first, last := t.Samples[0], t.Samples[len(t.Samples)-1]
-	if sharesValue(first.Resolver.Values, last.Resolver.Values) || last.Resolver.Outcome != Answered || first.Resolver.Outcome != Answered {
+	if !t.moved() {
 		return ""
 	}
 	before := map[string]netip.Addr{}

@@ -76,6 +76,10 @@ func TestFindings(t *testing.T) {
 			moment(told(oldIP), reply("192.0.2.1", "A"), reply("192.0.2.1", "A"), told(oldIP)),
 			moment(told(newIP), reply("192.0.2.1", "B"), reply("192.0.2.1", "B"), told(newIP)),
 		}, ""},
+		"gateway that keeps its own connection": {[]Sample{
+			moment(told(oldIP), reply("192.0.2.1", "A"), reply("192.0.2.1", "A"), told(oldIP)),
+			moment(told(newIP), reply("192.0.2.1", "A"), reply("192.0.2.1", "B"), told(newIP)),
+		}, rowAge.Seen},
 		"no identity":   {[]Sample{quiet, moment(told(newIP), reply(newIP, ""), reply(newIP, ""), told(newIP))}, ""},
 		"no connection": {[]Sample{moment(told(newIP), reply(newIP, "B"), failedReply(newIP, check.PhaseTLS, check.CauseCertificate), told(newIP))}, rowTransport.Seen},
 		"two at once": {

@@ -1,4 +1,4 @@
-package observe_test
+package observe
 
 import (
 	"context"
@@ -15,7 +15,6 @@ import (
 
 	"github.com/miekg/dns"
 
-	"sidestep/pkg/observe"
 	"sidestep/pkg/provider/providertest/realserver"
 	"sidestep/pkg/record"
 	"sidestep/providers/rfc2136/rfc2136test"
@@ -67,7 +66,7 @@ stub-zone:
 			return []string{"-dd", "-c", file}, os.WriteFile(file, []byte(config), 0o600)
 		},
 		Ready: func(ctx context.Context, addr string) bool {
-			a, err := observe.Ask(ctx, addr, "ns.example.com.", record.A) // without recursion: it answers out of its cache, or refuses
+			a, err := Ask(ctx, addr, "ns.example.com.", record.A) // without recursion: it answers out of its cache, or refuses
 			return err == nil && a.Rcode != ""
 		},
 	})
@@ -90,10 +89,10 @@ func update(t *testing.T, s *rfc2136test.Server, values ...string) {
 }
 
 // switchWatch looks at www.example.com through unbound, and at BIND itself.
-func switchWatch(bind *rfc2136test.Server, unbound *realserver.Process) observe.Options {
-	return observe.Options{
+func switchWatch(bind *rfc2136test.Server, unbound *realserver.Process) Options {
+	return Options{
 		Name: "www.example.com.", Type: record.A, Timeout: 20 * time.Second,
-		Servers:   []observe.Server{{Name: "ns.example.com.", Addr: netip.MustParseAddrPort(bind.Addr)}},
+		Servers:   []Server{{Name: "ns.example.com.", Addr: netip.MustParseAddrPort(bind.Addr)}},
 		Resolvers: []netip.AddrPort{netip.MustParseAddrPort(unbound.Addr)},
 	}
 }
@@ -104,14 +103,14 @@ var errSlow = errors.New("too slow to see what a cache holds")
 // story is a watch of a name in a real zone, through a real cache.
 type story struct {
 	t    *testing.T
-	w    *observe.Watcher
+	w    *Watcher
 	bind *rfc2136test.Server
-	line observe.Timeline
+	line Timeline
 }
 
 // until takes samples until one is as wanted, or the cache must have let go of
 // all that it held for a while.
-func (s *story) until(what string, want func(observe.Sample) bool) observe.Sample {
+func (s *story) until(what string, want func(Sample) bool) Sample {
 	s.t.Helper()
 	end := time.Now().Add(time.Minute)
 	for {
@@ -129,7 +128,7 @@ func (s *story) until(what string, want func(observe.Sample) bool) observe.Sampl
 
 // held takes the next sample, in which the cache still has to hold what it held
 // at a time, with less of its TTL.
-func (s *story) held(since observe.Sample, seen string) error {
+func (s *story) held(since Sample, seen string) error {
 	sample := s.w.Sample(s.t.Context())
 	s.line.Add(sample)
 	v := sample.Resolver
@@ -149,24 +148,24 @@ func (s *story) held(since observe.Sample, seen string) error {
 	return nil
 }
 
-func full(v observe.View) bool { return v.Outcome.Told() && v.TTL == ttl }
+func full(v View) bool { return v.Outcome.Told() && v.TTL == ttl }
 
 // play moves a name, takes it away and repairs it.
 func (s *story) play() error {
-	was := s.until("a fresh answer", func(o observe.Sample) bool { return full(o.Resolver) && o.Resolver.Said() == "192.0.2.1" })
+	was := s.until("a fresh answer", func(o Sample) bool { return full(o.Resolver) && o.Resolver.Said() == "192.0.2.1" })
 	update(s.t, s.bind, "192.0.2.2")
 	if err := s.held(was, "authoritative new, application old"); err != nil {
 		return err
 	}
-	s.until("the new answer", func(o observe.Sample) bool { return o.Resolver.Said() == "192.0.2.2" })
+	s.until("the new answer", func(o Sample) bool { return o.Resolver.Said() == "192.0.2.2" })
 	s.counts("192.0.2.1")
 	update(s.t, s.bind)
-	was = s.until("NXDOMAIN in the cache, just asked for", func(o observe.Sample) bool { return o.Resolver.Outcome == observe.AnsweredNXDomain && full(o.Resolver) })
+	was = s.until("NXDOMAIN in the cache, just asked for", func(o Sample) bool { return o.Resolver.Outcome == AnsweredNXDomain && full(o.Resolver) })
 	update(s.t, s.bind, "192.0.2.1")
 	if err := s.held(was, "repaired, but NXDOMAIN or NODATA"); err != nil {
 		return err
 	}
-	s.until("the repaired name", func(o observe.Sample) bool { return o.Resolver.Said() == "192.0.2.1" })
+	s.until("the repaired name", func(o Sample) bool { return o.Resolver.Said() == "192.0.2.1" })
 	s.counts("NXDOMAIN")
 	return nil
 }
@@ -198,7 +197,7 @@ func TestThroughRealUnbound(t *testing.T) {
 	bind := rfc2136test.StartBIND(t, rfc2136test.Zone{Name: "example.com.", Text: realZone})
 	unbound := startUnbound(t, bind.Addr)
 	for try := 0; ; try++ {
-		err := observe.Watch(switchWatch(bind, unbound), func(w *observe.Watcher) error {
+		err := Watch(switchWatch(bind, unbound), func(w *Watcher) error {
 			update(t, bind, "192.0.2.1")
 			s := &story{t: t, w: w, bind: bind}
 			return s.play()
@@ -219,15 +218,15 @@ func TestThroughRealUnbound(t *testing.T) {
 		o.Timeout = time.Second
 		v := sampleOf(t, o).Resolver
 		unbound.Signal(t, syscall.SIGCONT)
-		if v.Outcome != observe.TimedOut || v.Detail != "no answer in time" {
+		if v.Outcome != TimedOut || v.Detail != "no answer in time" {
 			t.Errorf("got %+v", v)
 		}
 	})
 }
 
-func sampleOf(t *testing.T, o observe.Options) (s observe.Sample) {
+func sampleOf(t *testing.T, o Options) (s Sample) {
 	t.Helper()
-	if err := observe.Watch(o, func(w *observe.Watcher) error { s = w.Sample(t.Context()); return nil }); err != nil {
+	if err := Watch(o, func(w *Watcher) error { s = w.Sample(t.Context()); return nil }); err != nil {
 		t.Fatal(err)
 	}
 	return s
@@ -237,23 +236,23 @@ func sampleOf(t *testing.T, o observe.Options) (s observe.Sample) {
 func wantOutcomes(t *testing.T, bind *rfc2136test.Server, unbound *realserver.Process) {
 	usual := switchWatch(bind, unbound)
 	for name, c := range map[string]struct {
-		change           func(*observe.Options)
-		server, resolver observe.Outcome
+		change           func(*Options)
+		server, resolver Outcome
 	}{
-		"nodata":                 {func(o *observe.Options) { o.Name = "text.example.com." }, observe.AnsweredNoData, observe.AnsweredNoData},
-		"nxdomain":               {func(o *observe.Options) { o.Name = "nothing.example.com." }, observe.AnsweredNXDomain, observe.AnsweredNXDomain},
-		"a zone that nobody has": {func(o *observe.Options) { o.Name = "www.example.net." }, observe.Refused, observe.ServFail},
-		"a cache as name server": {func(o *observe.Options) { o.Servers[0].Addr = o.Resolvers[0] }, observe.Refused, observe.Answered},
-		"a name server as resolver": {func(o *observe.Options) {
+		"nodata":                 {func(o *Options) { o.Name = "text.example.com." }, AnsweredNoData, AnsweredNoData},
+		"nxdomain":               {func(o *Options) { o.Name = "nothing.example.com." }, AnsweredNXDomain, AnsweredNXDomain},
+		"a zone that nobody has": {func(o *Options) { o.Name = "www.example.net." }, Refused, ServFail},
+		"a cache as name server": {func(o *Options) { o.Servers[0].Addr = o.Resolvers[0] }, Refused, Answered},
+		"a name server as resolver": {func(o *Options) {
 			o.Name, o.Resolvers = "www.example.net.", []netip.AddrPort{o.Servers[0].Addr}
-		}, observe.Refused, observe.Refused},
-		"the next resolver": {func(o *observe.Options) {
+		}, Refused, Refused},
+		"the next resolver": {func(o *Options) {
 			o.Resolvers = append([]netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:1")}, o.Resolvers...)
-		}, observe.Answered, observe.Answered},
+		}, Answered, Answered},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := usual
-			o.Servers = append([]observe.Server{}, usual.Servers...)
+			o.Servers = append([]Server{}, usual.Servers...)
 			c.change(&o)
 			s := sampleOf(t, o)
 			if s.Servers[0].Outcome != c.server || s.Resolver.Outcome != c.resolver {
@@ -269,7 +268,7 @@ func wantOutcomes(t *testing.T, bind *rfc2136test.Server, unbound *realserver.Pr
 // wantServers finds the zone's name servers through unbound, over both families.
 func wantServers(t *testing.T, unbound *realserver.Process) {
 	resolvers := []netip.AddrPort{netip.MustParseAddrPort(unbound.Addr)}
-	found, err := observe.FindServers(t.Context(), resolvers, "example.com.")
+	found, err := FindServers(t.Context(), resolvers, "example.com.")
 	if err != nil || len(found) != 2 || found[0].String() != "ns.example.com 127.0.0.1" || found[1].String() != "ns.example.com ::1" {
 		t.Errorf("found %v, %v", found, err)
 	}
@@ -278,7 +277,7 @@ func wantServers(t *testing.T, unbound *realserver.Process) {
 		"none.example.com.": "find the name servers of none.example.com.: resolver " + unbound.Addr + ": it does not exist (NXDOMAIN)",
 		"example.net.":      "find the name servers of example.net.: resolver " + unbound.Addr + ": servfail: it answered SERVFAIL",
 	} {
-		if found, err := observe.FindServers(t.Context(), resolvers, zone); err == nil || err.Error() != want {
+		if found, err := FindServers(t.Context(), resolvers, zone); err == nil || err.Error() != want {
 			t.Errorf("%s: found %v, %v, want %s", zone, found, err, want)
 		}
 	}
