@@ -45,7 +45,8 @@ listed. --dry-run looks at all that and drains nothing.
 The drain is always undone: at the end, after Ctrl-C, and when the rest fails on
 the way. A drill that is killed leaves an override which ends by itself, after
 --for at the latest (two TTLs and a minute, unless given). Only its own override
-is taken back. A failback that is held back (failback.hold) is waited for.
+is taken back. A failback that is held back (failback.hold) is waited for, and
+so is a person's yes to it, for two TTLs and a minute.
 
 --local is another thing: the reference experiment, on loopback, without config
 and daemon. A name server, a cache before it, and two web servers, A at

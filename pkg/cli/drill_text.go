@@ -134,7 +134,7 @@ func drillFailure(r *drill.Report) error {
 		if y == nil {
 			continue
 		}
-		if missing := notMoved(y); len(missing) > 0 {
+		if missing := notMoved(y); len(missing) > 0 && (r.Stopped == "" || y == r.Back) {
 			why = append(why, fmt.Sprintf("on the way %s these did not move within %s: %s", y.Direction, y.Took.Round(time.Second), strings.Join(missing, ", ")))
 		}
 		if y.Failed > 0 {

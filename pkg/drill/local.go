@@ -68,7 +68,7 @@ func (t *Timeline) Held() bool {
 }
 
 const (
-	maxAttempts = 5
+	maxAttempts = 20
 	rowWithin   = 15 * time.Second // how long what has to come is waited for
 	askEvery    = 10 * time.Millisecond
 )
@@ -125,9 +125,10 @@ func insteadf(format string, args ...any) error { return &notSeenError{fmt.Sprin
 type localPlay struct {
 	*localWorld
 
-	watcher *observe.Watcher
-	opened  time.Time // the connection that is kept, at A
-	primed  time.Time // when the cache was asked last for what it is to keep
+	all    *observe.Watcher // looks at names, and makes requests
+	names  *observe.Watcher // looks at names alone
+	opened time.Time        // the connection that is kept, at A
+	primed time.Time        // when the cache was asked last for what it is to keep
 }
 
 // steps are the rows in their order.

@@ -17,12 +17,16 @@ func (w *localWorld) play(ctx context.Context, t *Timeline, progress func(Event)
 	if err != nil {
 		return err
 	}
-	return observe.Watch(options, func(watcher *observe.Watcher) error {
-		p := &localPlay{localWorld: w, watcher: watcher}
-		if err := p.begin(ctx); err != nil {
-			return err
-		}
-		return p.playRows(ctx, t, progress)
+	names := options
+	names.Request = nil
+	return observe.Watch(options, func(all *observe.Watcher) error {
+		return observe.Watch(names, func(names *observe.Watcher) error {
+			p := &localPlay{localWorld: w, all: all, names: names}
+			if err := p.begin(ctx); err != nil {
+				return err
+			}
+			return p.playRows(ctx, t, progress)
+		})
 	})
 }
 
@@ -51,10 +55,9 @@ func (p *localPlay) playRows(ctx context.Context, t *Timeline, progress func(Eve
 	return nil
 }
 
-// sample looks at everything once.
-func (p *localPlay) sample(ctx context.Context) (observe.Sample, error) {
-	asked := time.Now()
-	s := p.watcher.Sample(ctx)
+// look looks once: at the names alone, which takes least time, or with requests.
+func (p *localPlay) look(ctx context.Context, w *observe.Watcher) (observe.Sample, error) {
+	s := w.Sample(ctx)
 	if ctx.Err() != nil {
 		return s, context.Cause(ctx)
 	}
@@ -63,20 +66,17 @@ func (p *localPlay) sample(ctx context.Context) (observe.Sample, error) {
 			return s, fmt.Errorf("ask %s: %s: %s", v.Server, v.Outcome, v.Detail)
 		}
 	}
-	p.primed = asked
 	return s, nil
 }
 
-// overdue reports whether what the cache was to keep since a moment may be over:
-// then that it is gone says nothing.
-func (p *localPlay) overdue(since time.Time) bool {
-	return p.ttl > 0 && time.Since(since) >= time.Duration(p.ttl)*time.Second
-}
+// overdue reports whether what the cache was told last may be over: then that it is
+// gone says nothing.
+func (p *localPlay) overdue() bool { return time.Since(p.primed) >= time.Duration(p.ttl)*time.Second }
 
-// begin opens the connection that is kept, by a cache that has just been told.
+// begin opens the connection that is kept, and then lets the cache be told anew: what
+// it keeps is over a TTL later.
 func (p *localPlay) begin(ctx context.Context) error {
-	p.cache.Forget()
-	s, err := p.sample(ctx)
+	s, err := p.look(ctx, p.all)
 	if err != nil {
 		return err
 	}
@@ -84,13 +84,14 @@ func (p *localPlay) begin(ctx context.Context) error {
 		return fmt.Errorf("the first request met %s over %q (%s), expected A at %s over %s", k.Says(), k.Protocol, k.Detail, hostA, p.protocol())
 	}
 	p.opened = s.Kept.Opened
-	return nil
+	p.cache.Forget()
+	p.primed = time.Now()
+	_, err = p.look(ctx, p.names)
+	return err
 }
 
 func (p *localPlay) authorityNew(ctx context.Context) (string, error) {
-	primed := p.primed
-	s, err := p.sample(ctx)
-	p.primed = primed // the cache keeps what it was told before
+	s, err := p.look(ctx, p.names)
 	seen := "authority " + s.Servers[0].Said()
 	if err == nil && s.Servers[0].Said() != hostB {
 		err = insteadf("%s", seen)
@@ -101,13 +102,12 @@ func (p *localPlay) authorityNew(ctx context.Context) (string, error) {
 // cacheSays is what the authority and the cache say at one moment, which has to be
 // before the cache may have let go of what it was told.
 func (p *localPlay) cacheSays(ctx context.Context, cache string) (string, error) {
-	primed := p.primed
-	s, err := p.sample(ctx)
+	s, err := p.look(ctx, p.names)
 	seen := "authority " + s.Servers[0].Said() + ", cache " + left(s.Resolver)
 	switch {
 	case err != nil:
 		return "", err
-	case s.Resolver.Said() != cache && p.overdue(primed):
+	case s.Resolver.Said() != cache && p.overdue():
 		return "", errStoodStill
 	case s.Resolver.Said() != cache || s.Servers[0].Said() != hostB:
 		return "", insteadf("%s", seen)
@@ -124,12 +124,13 @@ func (p *localPlay) cacheNew(ctx context.Context) (string, error) {
 	return "cache " + left(s.Resolver), err
 }
 
-// await takes samples until the cache says what it has to.
+// await asks until the cache says what it has to.
 func (p *localPlay) await(ctx context.Context, cache string) (observe.Sample, error) {
 	ticker := time.NewTicker(askEvery)
 	defer ticker.Stop()
 	for end := time.Now().Add(rowWithin); ; {
-		s, err := p.sample(ctx)
+		p.primed = time.Now()
+		s, err := p.look(ctx, p.names)
 		switch {
 		case err != nil || s.Resolver.Said() == cache:
 			return s, err
@@ -145,7 +146,7 @@ func (p *localPlay) await(ctx context.Context, cache string) (observe.Sample, er
 }
 
 func (p *localPlay) keptOld(ctx context.Context) (string, error) {
-	s, err := p.sample(ctx)
+	s, err := p.look(ctx, p.all)
 	switch k := s.Kept; {
 	case err != nil:
 		return "", err
@@ -159,7 +160,7 @@ func (p *localPlay) keptOld(ctx context.Context) (string, error) {
 
 // refused lets a new connection meet a wrong certificate, and mends that.
 func (p *localPlay) refused(ctx context.Context) (string, error) {
-	s, err := p.sample(ctx)
+	s, err := p.look(ctx, p.all)
 	if err != nil {
 		return "", err
 	}
@@ -171,8 +172,8 @@ func (p *localPlay) refused(ctx context.Context) (string, error) {
 }
 
 func (p *localPlay) newAtB(ctx context.Context) (string, error) {
-	p.watcher.Retire("idle")
-	s, err := p.sample(ctx)
+	p.all.Retire("idle")
+	s, err := p.look(ctx, p.all)
 	switch {
 	case err != nil:
 		return "", err
@@ -199,8 +200,15 @@ func (p *localPlay) negativeOld(ctx context.Context) (string, error) {
 
 func (p *localPlay) recovered(ctx context.Context) (string, error) {
 	s, err := p.await(ctx, hostB)
-	if err == nil && observe.SaysAll(s.New) != "B at "+hostB {
-		err = insteadf("cache %s, %s %s", left(s.Resolver), s.New[0].Says(), s.New[0].Detail)
+	if err != nil {
+		return "", err
 	}
-	return "cache " + left(s.Resolver) + ", answered by " + observe.SaysAll(s.New) + " on a new connection", err
+	seen := "cache " + left(s.Resolver) + ", answered by "
+	if s, err = p.look(ctx, p.all); err != nil {
+		return "", err
+	}
+	if observe.SaysAll(s.New) != "B at "+hostB {
+		return "", insteadf("%s%s %s", seen, s.New[0].Says(), s.New[0].Detail)
+	}
+	return seen + observe.SaysAll(s.New) + " on a new connection", nil
 }

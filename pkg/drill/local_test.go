@@ -79,7 +79,7 @@ func TestLocalDoesNotHold(t *testing.T) {
 		"B does not listen":             {LocalOptions{TLS: true}, Refused, func(w *localWorld) error { return w.b.Break(lab.Refuse) }, "127.0.0.2 connect/refused"},
 		"B is down":                     {LocalOptions{}, NewAtB, func(w *localWorld) error { return w.b.Break(lab.Refuse) }, "127.0.0.2 connect/refused"},
 	}, func(name string, c drama) {
-		timeline, err := playIn(c.options, func(w *localWorld, event Event) {
+		timeline, err := playOn(c.options, func(w *localWorld, event Event) {
 			if event == c.before {
 				if err := c.do(w); err != nil {
 					t.Errorf("%s: %v", name, err)
@@ -113,6 +113,16 @@ func playIn(o LocalOptions, before func(*localWorld, Event)) (*Timeline, error) 
 	return timeline, errors.Join(err, w.close())
 }
 
+// playOn plays until the machine did not stand still.
+func playOn(o LocalOptions, before func(*localWorld, Event)) (timeline *Timeline, err error) {
+	for range maxAttempts {
+		if timeline, err = playIn(o, before); !errors.Is(err, errStoodStill) {
+			break
+		}
+	}
+	return timeline, err
+}
+
 // TestLocalBeginsAnew stands still for longer than the cache keeps anything, at the
 // two moments that must not be missed: it is not taken for a cache that keeps
 // nothing.
@@ -128,7 +138,7 @@ func TestLocalBeginsAnew(t *testing.T) {
 				stall()
 			}
 		}})
-		if err != nil || !timeline.Held() || timeline.Attempts != 2 {
+		if err != nil || !timeline.Held() || timeline.Attempts < 2 {
 			t.Errorf("%v, %+v", err, timeline)
 		}
 	})
