@@ -9,8 +9,11 @@ import (
 	"testing"
 	"time"
 
+	"sidestep/pkg/engine"
+	"sidestep/pkg/plan"
 	"sidestep/pkg/provider"
 	"sidestep/pkg/provider/memory"
+	"sidestep/pkg/record"
 )
 
 // stamps lists the stamps of the zone as a witness sees them.
@@ -91,6 +94,35 @@ func TestFreshStampOfAnotherNodeIsTwoWriters(t *testing.T) {
 			t.Fatal(report.Err)
 		}
 		w.mustLive(t, values[1])
+	}, fencing...)
+}
+
+// In a zone that is frozen nothing is taken over, whether it is as wanted or not, and
+// what was asked for is stopped by the freeze.
+func TestNothingIsTakenOverFrozen(t *testing.T) {
+	forClasses(t, func(t *testing.T, class memory.Class) {
+		w := newWorld(t, memory.Options{Class: class}, values[0], values[1])
+		w.putStamp(t, "node-2", 10*time.Minute, false)
+		frozen := func(wanted ...string) engine.Work {
+			work := w.want(wanted...)
+			work.Limits.Frozen = map[record.Key]string{{Zone: zoneName}: "everything is frozen by ann"}
+			return work
+		}
+		report := w.only().round(frozen(values[0], values[1]), Orders{TakeOver: true})
+		if report.Err != nil || report.Detail != "the zone is not taken over from node-2: everything is frozen by ann" ||
+			len(report.Final.Blocked) != 1 || report.Final.Blocked[0].Guard != plan.GuardFreeze || report.TookOver != "" {
+			t.Errorf("got %+v", report)
+		}
+		report = w.only().round(frozen(values[1]), Orders{TakeOver: true})
+		if report.Err != nil || len(report.Final.Blocked) == 0 || report.TookOver != "" {
+			t.Errorf("got %+v", report)
+		}
+		if e := w.effects(); len(e) != 0 {
+			t.Errorf("written: %v", e)
+		}
+		if report := w.only().round(w.want(values[1]), Orders{TakeOver: true}); report.Err != nil || report.TookOver != "node-2" {
+			t.Errorf("got %+v", report)
+		}
 	}, fencing...)
 }
 

@@ -153,7 +153,7 @@ func (r *round) advance(ctx context.Context) (more bool, err error) {
 	if r.calls > 0 && r.newer() {
 		return false, fmt.Errorf("reconcile zone %s: %w", r.zone.Name, ErrGaveWay)
 	}
-	if r.pending() || r.orders.TakeOver && (r.lease != nil || r.rival(r.snapshot.Stamps, r.held) != nil) {
+	if r.pending() || r.takesOver() {
 		if err := r.hold(ctx); err != nil {
 			return false, err
 		}
@@ -162,6 +162,29 @@ func (r *round) advance(ctx context.Context) (more bool, err error) {
 		return r.call(ctx)
 	}
 	return r.awaitList(ctx)
+}
+
+// takesOver reports whether the stamp is to be taken over, although there may be no
+// other reason to write. In a zone that is frozen it stays, and that is what stops the
+// round, unless the stamp is the lease, which no freeze is about.
+func (r *round) takesOver() bool {
+	switch rival := r.rival(r.snapshot.Stamps, r.held); {
+	case !r.orders.TakeOver:
+		return false
+	case r.lease != nil:
+		return true
+	case rival == nil:
+		return false
+	default:
+		key := record.Key{Zone: r.zone.Name}
+		detail, frozen := r.work.Limits.Frozen[key]
+		if frozen {
+			r.current.Blocked = append(r.current.Blocked, plan.Blocked{
+				Guard: plan.GuardFreeze, Key: key, Detail: fmt.Sprintf("the zone is not taken over from %s: %s", rival.Holder, detail),
+			})
+		}
+		return !frozen
+	}
 }
 
 // newer reports whether newer work waits in the slot.

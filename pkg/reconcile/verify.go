@@ -76,8 +76,11 @@ func (r *round) verify(ctx context.Context) {
 
 // unwritten is why a zone is not as wanted after a round without an error.
 func unwritten(p plan.Plan) string {
-	if p.Pending() {
+	switch {
+	case p.Pending():
 		return "the zone is not as wanted yet"
+	case len(p.Changes()) == 0 && len(p.Blocked) > 0:
+		return p.Blocked[0].Detail // what was asked for beside
 	}
 	return "guards stop all that is left to write"
 }
