@@ -36,7 +36,7 @@ type jolt struct {
 // sending of a call. What is cut off reaches nothing.
 var (
 	jolts     = []string{"kill", "end", "stop", "stop at the gate", "cut from the provider", "clock", "nothing"}
-	etcdJolts = append([]string{"cut from etcd", "cut from etcd", "cut from etcd", "slow etcd", "key deleted"}, jolts...)
+	etcdJolts = append([]string{"cut from etcd", "cut from etcd", "cut from etcd", "slow etcd", "key deleted", "key deleted while cut off"}, jolts...)
 	fileJolts = append([]string{"file replaced", "file replaced while stopped"}, jolts...)
 )
 
@@ -123,7 +123,7 @@ func playLocks(t *testing.T, kinds []string, under func(*crew, setting)) {
 		t.Run(guard, func(t *testing.T) {
 			kinds := kinds
 			if guard != "fenced" { // nothing is promised elsewhere: it is as if the lease had lied
-				kinds = slices.DeleteFunc(slices.Clone(kinds), func(kind string) bool { return kind == "key deleted" })
+				kinds = slices.DeleteFunc(slices.Clone(kinds), func(kind string) bool { return strings.HasPrefix(kind, "key deleted") })
 			}
 			c := lockTally{counts: map[string]int{}}
 			rapid.Check(t, func(rt *rapid.T) {
@@ -283,6 +283,11 @@ func (r *trial) hit(n *peer, j jolt) (mend func()) {
 	case "slow etcd":
 		n.etcd.Slow(longest*time.Duration(j.trip[0])/10, longest*time.Duration(j.trip[1])/10)
 		return func() { n.etcd.Slow(0, 0) }
+	case "key deleted while cut off": // from etcd
+		n.etcd.Cut(true)
+		r.cut = append(r.cut, time.Now())
+		r.model.DeleteFirst()
+		return func() { n.etcd.Cut(false) }
 	case "key deleted":
 		r.cut = append(r.cut, time.Now())
 		r.model.DeleteFirst()
