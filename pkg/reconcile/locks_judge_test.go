@@ -78,7 +78,7 @@ func (r *trial) noCallOutlivesATurn(turns []etcdtest.Turn) error {
 		if turn < 0 {
 			return fmt.Errorf("%v: %s was let write without the lock", s.at.Sub(r.began), s.by)
 		}
-		if turn+1 == len(turns) || slices.ContainsFunc(r.cut, turns[turn+1].Since.Equal) {
+		if turn+1 == len(turns) || slices.Contains(r.ended, s.by) || slices.ContainsFunc(r.cut, turns[turn+1].Since.Equal) {
 			continue
 		}
 		end := s.at

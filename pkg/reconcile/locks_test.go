@@ -29,7 +29,7 @@ type jolt struct {
 	every  time.Duration // and for how long each
 	late   bool          // the leader's next write stays under way when it is given up
 	when   int           // and comes so late, in percent of how late it may
-	trip   [2]int        // how long requests to etcd and their answers travel, in tenths of the longest
+	trip   [2]int        // of a slow etcd, as in setting
 }
 
 // The jolts, by lock. A stop at the gate is one between the last question and the
@@ -51,9 +51,13 @@ func drawJolt(kinds []string) *rapid.Generator[jolt] {
 			every:  rapid.SampledFrom([]time.Duration{time.Second, 3 * time.Second, 10 * time.Second}).Draw(t, "every"),
 			late:   rapid.Bool().Draw(t, "late"),
 			when:   rapid.SampledFrom([]int{0, 50, 100, 100}).Draw(t, "when"),
-			trip:   [2]int{rapid.IntRange(0, 10).Draw(t, "there"), rapid.IntRange(0, 10).Draw(t, "back")},
+			trip:   drawTrip(t),
 		}
 	})
+}
+
+func drawTrip(t *rapid.T) [2]int {
+	return [2]int{rapid.IntRange(0, 10).Draw(t, "there"), rapid.IntRange(0, 10).Draw(t, "back")}
 }
 
 func drawSetting(t *rapid.T, guard string) setting {
@@ -63,6 +67,7 @@ func drawSetting(t *rapid.T, guard string) setting {
 		signed: guard == "signed",
 		behind: rapid.SampledFrom([]time.Duration{0, crewLag}).Draw(t, "behind"),
 		paces:  [3]int{pace.Draw(t, "first"), pace.Draw(t, "second"), pace.Draw(t, "etcd")},
+		trip:   drawTrip(t),
 		seed:   rapid.Uint64().Draw(t, "seed"),
 	}
 }
@@ -152,7 +157,8 @@ type trial struct {
 
 	usable []string    // wanted now
 	when   int         // of the late call
-	cut    []time.Time // when turns ended before their leases did
+	cut    []time.Time // when turns ended since somebody deleted a key
+	ended  []string    // processes that ended in order
 
 	replaced []time.Time // when the lock file was, by hand
 
@@ -255,14 +261,13 @@ func (r *trial) strike(j jolt) {
 
 // hit lets a jolt begin; mend ends it.
 func (r *trial) hit(n *peer, j jolt) (mend func()) {
-	const longest = 900 * time.Millisecond // that a request to etcd or its answer travels
 	switch j.what {
 	case "kill":
 		n.kill()
 		return n.begin
 	case "end":
+		r.ended = append(r.ended, n.process())
 		n.end()
-		r.cut = append(r.cut, time.Now())
 		return n.begin
 	case "stop":
 		n.freeze()
@@ -281,8 +286,8 @@ func (r *trial) hit(n *peer, j jolt) (mend func()) {
 		n.etcd.Cut(true)
 		return func() { n.etcd.Cut(false) }
 	case "slow etcd":
-		n.etcd.Slow(longest*time.Duration(j.trip[0])/10, longest*time.Duration(j.trip[1])/10)
-		return func() { n.etcd.Slow(0, 0) }
+		n.travel(j.trip)
+		return func() { n.travel(r.trip) }
 	case "key deleted while cut off": // from etcd
 		n.etcd.Cut(true)
 		r.cut = append(r.cut, time.Now())

@@ -43,6 +43,7 @@ type crew struct {
 	model  *etcdtest.Model // nil with a lock file
 	dir    string          // of the lock file
 	signed time.Duration   // how long a signature lives; 0 for ever
+	trip   [2]int          // to etcd and back, in tenths of longestTrip
 	began  time.Time
 	peers  []*peer
 	chance *rand.Rand // how long requests are under way
@@ -135,6 +136,7 @@ type setting struct {
 	signed bool
 	behind time.Duration // how much of the past lists show
 	paces  [3]int        // of the clocks of both nodes and of etcd, in percent
+	trip   [2]int        // how long requests to etcd and their answers travel, in tenths of the longest
 	seed   uint64        // of how long requests are under way
 }
 
@@ -150,7 +152,7 @@ func newCrew(t testing.TB, s setting) *crew {
 
 // underEtcd gives the crew an etcd and two nodes with a disk each.
 func (c *crew) underEtcd(s setting) {
-	c.model = etcdtest.NewModel(s.paces[2])
+	c.model, c.trip = etcdtest.NewModel(s.paces[2]), s.trip
 	for i, name := range []string{"mon-1", "mon-2"} {
 		c.join(name, s.paces[i], &disk{open: map[string]bool{}})
 	}
@@ -200,6 +202,7 @@ func (n *peer) begin() {
 	}
 	if c.model != nil {
 		n.etcd = c.model.Line(n.process())
+		n.travel(c.trip)
 		n.way = etcd.NewWay(etcd.Settings{Endpoints: []string{"http://etcd.example.net:2379"}, Dial: n.etcd.Options()})
 		client, err := n.way.Client()
 		if err != nil {
@@ -220,6 +223,14 @@ func (n *peer) begin() {
 	ctx, stop := context.WithCancel(context.Background())
 	n.stop, n.dies, n.done = stop, make(chan struct{}), make(chan struct{})
 	go n.run(ctx, n.line, n.write, n.lease, n.way, n.done)
+}
+
+// longestTrip is how long a request to etcd or its answer travels at most.
+const longestTrip = 450 * time.Millisecond
+
+// travel sets how long requests to etcd and their answers travel, in tenths of that.
+func (n *peer) travel(trip [2]int) {
+	n.etcd.Slow(longestTrip*time.Duration(trip[0])/10, longestTrip*time.Duration(trip[1])/10)
 }
 
 // adapter is the way of a node to the zone, with signatures where there are any.
@@ -266,6 +277,7 @@ func (c *crew) end() {
 		n.kill()
 		<-n.done
 	}
+	time.Sleep(2 * longestTrip) // of what nobody waits for any more: in a bubble that ended no time goes by
 	synctest.Wait()
 }
 
