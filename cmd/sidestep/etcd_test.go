@@ -130,37 +130,54 @@ func startDuo(t *testing.T, h hosted, live int, edits ...string) *duo {
 // startDuoAt is startDuo at an etcd that runs, with a lease of that length.
 func startDuoAt(t *testing.T, h hosted, live int, c *etcdtest.Cluster, lease string, edits ...string) *duo {
 	t.Helper()
+	p := newDuo(t, h, live)
+	p.etcd = c
+	p.start(func(m *member, text string) string {
+		m.etcd = startRelay(t, c.Members[0].Addr)
+		text += fmt.Sprintf("leader: {lock: etcd, lease: %s}\netcd: {endpoints: [\"http://%s\"], prefix: /sidestep/test}\n", lease, m.etcd.addr)
+		return strings.NewReplacer(edits...).Replace(text)
+	})
+	return p
+}
+
+// newDuo is a zone that answers with some of the backends, and no node yet.
+func newDuo(t *testing.T, h hosted, live int) *duo {
+	t.Helper()
 	list, err := startLab(2)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &duo{t: t, etcd: c, backends: list, kind: h.kind}
+	p := &duo{t: t, backends: list, kind: h.kind}
 	for _, b := range list {
 		t.Cleanup(func() { _ = b.Close() })
 	}
 	answers := []string{ip(list[0]), ip(list[1])}
 	p.cloud = h.start(t, answers[:live]...)
 	p.cloud.answers = answers
-	_, port, _ := net.SplitHostPort(list[0].Addr())
+	return p
+}
+
+// start runs both nodes, with configs that are written under their lock, and waits
+// until the first leads and the second stands by.
+func (p *duo) start(under func(m *member, text string) string) {
+	p.t.Helper()
+	_, port, _ := net.SplitHostPort(p.backends[0].Addr())
 	for i := range 2 {
-		m := &member{world: &world{t: t, dir: shortDir(t)}, front: startFront(t, p.cloud), etcd: startRelay(t, c.Members[0].Addr)}
+		m := &member{world: &world{t: p.t, dir: shortDir(p.t)}, front: startFront(p.t, p.cloud)}
 		m.config = filepath.Join(m.dir, "sidestep.yaml")
 		m.env = p.cloud.environ()
 		text := p.cloud.configFor(m.dir, pace{300 * time.Millisecond, 100 * time.Millisecond}, port, m.front)
-		text = strings.Replace(text, "walker", fmt.Sprintf("mon-%d", i+1), 1)
-		text += fmt.Sprintf("leader: {lock: etcd, lease: %s}\netcd: {endpoints: [\"http://%s\"], prefix: /sidestep/test}\n", lease, m.etcd.addr)
-		text = strings.NewReplacer(edits...).Replace(text)
+		text = under(m, strings.Replace(text, "walker", fmt.Sprintf("mon-%d", i+1), 1))
 		if err := os.WriteFile(m.config, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
+			p.t.Fatal(err)
 		}
 		m.process = m.run()
 		p.nodes = append(p.nodes, m)
 		m.waitLeader([]string{"leader", "standby"}[i], "mon-1")
 	}
 	p.wait("the zone to be as wanted, and both to know", func() bool {
-		return p.live() == ip(list[0]) && p.judged(0, "up") && p.judged(1, "up")
+		return p.live() == ip(p.backends[0]) && p.judged(0, "up") && p.judged(1, "up")
 	})
-	return p
 }
 
 func (p *duo) wait(what string, happened func() bool) { p.t.Helper(); p.nodes[0].wait(what, happened) }

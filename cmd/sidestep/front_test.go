@@ -31,6 +31,7 @@ type front struct {
 
 	down atomic.Pointer[httpfake.Fault] // what every request is answered with meanwhile; nil for nothing
 	late atomic.Pointer[late]           // what happens to the next request of a kind; nil for nothing
+	told func(*http.Request)            // called after each request that was carried out; nil for nothing
 
 	mu    sync.Mutex // held by a request and the look after it
 	last  time.Time  // when the last request came
@@ -128,6 +129,9 @@ func (f *front) look(r *http.Request) {
 		if strings.Contains(zone, value) && !slices.Contains(f.known, value) {
 			f.known = append(f.known, value)
 		}
+	}
+	if f.told != nil {
+		f.told(r)
 	}
 }
 
