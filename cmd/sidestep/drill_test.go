@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"sidestep/pkg/authority"
 	"sidestep/pkg/control"
 	"sidestep/pkg/lab"
 	"sidestep/pkg/observe"
@@ -58,7 +59,7 @@ reconcile: {debounce: 100ms}
 adopt: auto
 guard: {max_writes: 0}
 zones: [{zone: example.com, provider: local, file: example.com.zone, listen: "%s"}]
-checks: {web: {http: {url: "http://app.example.com:%s/healthz"}, interval: 300ms, timeout: 290ms, fall: 2, rise: 1}}
+checks: {web: {http: {url: "http://app.example.com:%s/healthz"}, interval: 1s, timeout: 900ms, fall: 3, rise: 1}}
 records:
   - name: app.example.com
     ttl: 1s
@@ -72,17 +73,22 @@ records:
 	if err := w.cache.Listen("127.0.0.1:0"); err != nil {
 		t.Fatal(err)
 	}
-	serving, stop := context.WithCancel(context.Background())
-	served := make(chan error, 1)
-	go func() { served <- w.cache.Serve(serving) }()
-	t.Cleanup(func() {
-		stop()
-		if err := <-served; err != nil {
-			t.Error(err)
-		}
-	})
+	w.serve(w.cache.Serve)
 	w.settle()
 	return w
+}
+
+// serve runs a name server until the test ends.
+func (w *drillWorld) serve(run func(context.Context) error) {
+	ctx, stop := context.WithCancel(context.Background())
+	served := make(chan error, 1)
+	go func() { served <- run(ctx) }()
+	w.t.Cleanup(func() {
+		stop()
+		if err := <-served; err != nil {
+			w.t.Error(err)
+		}
+	})
 }
 
 // drill is the command line of a rehearsal.
@@ -201,11 +207,29 @@ func wantShape(t *testing.T, name, text string) {
 	}
 }
 
+// stubborn is a resolver that goes on with the first server whatever the zone says, so
+// that a rehearsal does not come to its end.
+func (w *drillWorld) stubborn() string {
+	w.t.Helper()
+	zone, err := authority.ParseZone("example.com.", "stubborn", "@ 60 IN SOA ns1 h 1 60 60 60 1\n@ 60 IN NS ns1\napp 1 IN A "+hostOf(w.backends[0])+"\n")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	server := authority.New(authority.Options{})
+	server.SetZone(zone)
+	if err := server.Listen("127.0.0.1:0"); err != nil {
+		w.t.Fatal(err)
+	}
+	w.serve(server.Serve)
+	return server.Addr()
+}
+
 // TestDrillEnds ends a rehearsal on its way out, in order and by force. The name is
 // back by itself, and no override is left.
 func TestDrillEnds(t *testing.T) {
 	t.Parallel()
 	w := newDrillWorld(t)
+	stubborn := w.stubborn()
 	for _, c := range []struct {
 		signal syscall.Signal
 		more   []string
@@ -213,11 +237,11 @@ func TestDrillEnds(t *testing.T) {
 		says   string
 	}{
 		{syscall.SIGINT, nil, 1, "drill app.example.com: interrupted; "},
-		{syscall.SIGKILL, []string{"--for", "4s"}, -1, ""},
+		{syscall.SIGKILL, []string{"--for", "6s"}, -1, ""},
 	} {
 		t.Run(c.signal.String(), func(t *testing.T) {
 			var out, errOut bytes.Buffer
-			cmd := exec.Command("sidestep", w.drill(c.more...)...)
+			cmd := exec.Command("sidestep", w.drill(append(c.more, "--resolver", stubborn)...)...)
 			cmd.Dir, cmd.Stdout, cmd.Stderr = w.dir, &out, &errOut
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
