@@ -1,0 +1,95 @@
+package main
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// beside makes another node of a duo, from the config of the second one and with a
+// way of its own to the API. Edits are pairs of what is in the config and what is
+// written instead.
+func (p *duo) beside(edits ...string) *member {
+	p.t.Helper()
+	like := p.nodes[1]
+	m := &member{world: &world{t: p.t, dir: shortDir(p.t), env: p.cloud.environ()}, front: startFront(p.t, p.cloud), etcd: like.etcd}
+	m.config = filepath.Join(m.dir, "sidestep.yaml")
+	text, err := os.ReadFile(like.config)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	edits = append(edits, like.dir+"/", m.dir+"/", like.front.URL, m.front.URL)
+	if err := os.WriteFile(m.config, []byte(strings.NewReplacer(edits...).Replace(string(text))), 0o600); err != nil {
+		p.t.Fatal(err)
+	}
+	return m
+}
+
+// notices waits until status has a notice with all of some parts.
+func (m *member) notices(parts ...string) {
+	m.t.Helper()
+	m.wait("a notice with "+strings.Join(parts, ", "), func() bool {
+		s := m.status()
+		if s == nil {
+			return false
+		}
+		all := strings.Join(s.Notices, "\n")
+		for _, part := range parts {
+			if !strings.Contains(all, part) {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// TestNodesThatDoNotBelong puts nodes beside two that share an etcd: one of another
+// deployment, one with a name that is taken, one with another config, and one whose
+// etcd is none. Each says what is wrong with it, and writes nothing while the others
+// do.
+func TestNodesThatDoNotBelong(t *testing.T) {
+	t.Parallel()
+	p := fencedDuo(t)
+	web, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := web.Addr().String()
+	_ = web.Close() // nobody is there
+
+	foreign := p.beside("name: mon-2", "name: web-1", "example.com", "example.net")
+	nowhere := p.beside("name: mon-2", "name: mon-5", p.nodes[1].etcd.addr, port)
+	for m, want := range map[*member]string{
+		foreign: "the prefix /sidestep/test is used by mon-1 (process ",
+		nowhere: "connection refused; does a majority of its members run, and can this host reach them?",
+	} {
+		if code, out, errOut := m.sidestep("reconcile"); code == 0 || !strings.Contains(errOut, want) {
+			t.Errorf("reconcile exited with %d, expected to be told of %q:\n%s%s", code, want, out, errOut)
+		}
+	}
+
+	namesake := p.beside()
+	namesake.process = namesake.run()
+	other := p.beside("name: mon-2", "name: mon-3", "interval: 300ms", "interval: 310ms")
+	other.process = other.run()
+	namesake.notices("node.name mon-2 is taken by process ", "give each node its own node.name")
+	other.notices("the config of this node (", ") is another than that of mon-1 (", "give all nodes one config")
+	p.nodes[0].notices("the config of this node (", "mon-3 (") // each has another way to the API, too
+
+	p.breakFirst()
+	p.wait("the second answer", func() bool { return p.live() == ip(p.backends[1]) })
+	for _, m := range []*member{foreign, nowhere, namesake, other} {
+		for _, kind := range m.front.kinds(p.kind) {
+			if kind == "write" {
+				t.Errorf("%s wrote", m.config)
+			}
+		}
+	}
+	for _, m := range []*member{namesake, other} {
+		if l := m.mustStatus().Leader; l.State != "standby" {
+			t.Errorf("%s is %+v", m.config, l)
+		}
+	}
+}
