@@ -127,31 +127,34 @@ func (w *worker) sendClaim(ctx context.Context, fencer provider.Fencer, seen *pr
 // prove sends, once in the life of a process, the call that a provider which
 // compares must refuse. One that accepts it is treated as what it is.
 func (r *round) prove(ctx context.Context, fencer provider.Fencer) error {
-	if r.proved {
-		return nil
-	}
-	call := r.deadline()
-	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), call)
-	defer cancel()
-	err := r.safely(provider.Ambiguous, "prove the fence of", func() error {
-		return fencer.Prove(limited, r.snapshot, r.stamp(), r.gate(call))
-	})
-	if errors.Is(err, provider.ErrNotFenced) && r.lease != nil {
-		err = fmt.Errorf("nothing is written to zone %s: its stamp is to be the lease, and that needs a provider that compares: %w", r.zone.Name, err)
-		r.lease.fail(err)
-		return err
-	}
-	if errors.Is(err, provider.ErrNotFenced) {
+	err := r.putToProof(ctx, fencer, r.snapshot)
+	if errors.Is(err, provider.ErrNotFenced) && r.lease == nil {
 		r.log.Warn("this provider does not compare and swap although it should: writing by the rules for one that cannot", "error", err)
 		r.proved = true
 		r.doubt.doubtAll(r.options.Clock.Boot())
 		return r.plan(ctx)
 	}
-	if err != nil {
-		return err
+	return err
+}
+
+// putToProof is prove, without what becomes of a provider that does not compare where
+// the stamp is no lease. Where it is, nobody leads such a zone.
+func (w *worker) putToProof(ctx context.Context, fencer provider.Fencer, seen *provider.Snapshot) error {
+	if w.proved {
+		return nil
 	}
-	r.proved = true
-	return nil
+	call := w.deadline()
+	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), call)
+	defer cancel()
+	err := w.safely(provider.Ambiguous, "prove the fence of", func() error {
+		return fencer.Prove(limited, seen, w.stamp(), w.gate(call))
+	})
+	if errors.Is(err, provider.ErrNotFenced) && w.lease != nil {
+		err = fmt.Errorf("nothing is written to zone %s: its stamp is to be the lease, and that needs a provider that compares: %w", w.zone.Name, err)
+		w.lease.fail(err)
+	}
+	w.proved = err == nil
+	return err
 }
 
 // stamp makes a stamp that was never used before, and remembers it as tried.

@@ -77,6 +77,11 @@
 // with its own. What is proxied, weighted or answered by who asks is verified by the
 // list alone, and that is said.
 //
+// Whether the provider really compares is put to the proof by a call that it must
+// refuse: before the first write to the zone, and where the stamp is the lease no later
+// than before the first heartbeat, with which a node begins to rely on it. The claim
+// before that changes nothing but the stamp. Where the call is accepted nobody leads.
+//
 // Leave is the way out of a zone: by the same road it brings back what sidestep
 // paused, and then has the adapter remove the marks, the copies and the stamp.
 //

@@ -259,6 +259,12 @@ func (w *worker) attend(ctx context.Context, fencer provider.Fencer) (won bool) 
 	began := time.Now()
 	seen, listed, err := w.readStamps(ctx)
 	w.tellLook(ctx, err)
+	if err == nil && !w.proved && w.lease.leads(w.options.Clock.Boot()) && len(seen.Stamps) == 1 && w.wroteStamp(seen.Stamps[0]) {
+		if err := w.putToProof(ctx, fencer, seen); err != nil { // of which tellLead tells, if it matters
+			w.log.Debug("the fence could not be put to the proof, or does not hold", "error", err)
+		}
+		began = time.Now() // of the heartbeat
+	}
 	// Stamps that may be those from before the last write are no ground for another:
 	// one that came since may be there already.
 	if err == nil && w.lease.claimable() && w.lease.behind(seen.Stamps) <= w.options.Clock.Boot() {

@@ -346,19 +346,30 @@ func TestLaggingListAfterATakeOver(t *testing.T) {
 }
 
 // A provider that turns out not to compare can be no lock: nothing is written, and
-// nobody leads.
+// nobody leads, as the first heartbeat finds out, without anything to write.
 func TestBlindProviderIsNoLock(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPack(t, memory.Options{Class: memory.Exact, Blind: true}, 1)
 		defer p.end()
 		time.Sleep(time.Minute)
 		n := p.wolf[0]
-		n.write.Submit(p.want(values[1]))
-		time.Sleep(10 * time.Minute)
-		p.mustLive(t, values[0])
-		lead, _ := n.write.Leadership(zoneName)
-		if lead.Leads || !errors.Is(lead.Why, provider.ErrNotFenced) {
-			t.Errorf("got %+v", lead)
+		proofs := 0
+		p.zone.Faults(func(op memory.Op, _ int) memory.Fault {
+			if op == memory.OpProve {
+				proofs++
+			}
+			return memory.Fault{}
+		})
+		for _, want := range [][]string{{values[0]}, {values[1]}} {
+			if lead, _ := n.write.Leadership(zoneName); lead.Leads || !errors.Is(lead.Why, provider.ErrNotFenced) {
+				t.Errorf("got %+v", lead)
+			}
+			n.write.Submit(p.want(want...))
+			time.Sleep(10 * time.Minute)
+			p.mustLive(t, values[0])
+		}
+		if proofs > 0 {
+			t.Errorf("%d proofs more", proofs)
 		}
 	})
 }
