@@ -161,7 +161,7 @@ func (s *stage) gateway(name record.Name) string {
 func meddling(o *Options, moved bool, do func()) {
 	done := false
 	o.Progress = func(text string) {
-		if !done && strings.HasPrefix(text, "way out") && !(moved && strings.Contains(text, "new")) {
+		if !done && strings.HasPrefix(text, "way out") && (!moved || !strings.Contains(text, "new")) {
 			done = true
 			do()
 		}

@@ -3,6 +3,7 @@ package drill
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -197,9 +198,13 @@ func (r *rehearsal) complete(y *Way, replies []observe.Reply) bool {
 	})
 }
 
-// arrivedByName knows a backend by the addresses that the name led to before.
+// arrivedByName knows a backend by its identity, and without one by the addresses that
+// the name led to before.
 func (r *rehearsal) arrivedByName(y *Way, reply observe.Reply) bool {
 	_, old := r.backend[reply.Address.Addr().String()]
+	if reply.Identity != "" {
+		old = slices.Contains(slices.Collect(maps.Values(r.backend)), reply.Identity)
+	}
 	return old == (y.Direction == Back)
 }
 
