@@ -69,14 +69,14 @@ func tunnel(out http.ResponseWriter, upstream string) {
 		out.WriteHeader(http.StatusBadGateway)
 		return
 	}
-	out.WriteHeader(http.StatusOK)
-	client, _, err := http.NewResponseController(out).Hijack()
+	client, begun, err := http.NewResponseController(out).Hijack()
 	if err != nil {
 		behind.Close()
 		return
 	}
+	io.WriteString(client, "HTTP/1.1 200 OK\r\n\r\n")
 	go func() {
-		io.Copy(behind, client)
+		io.Copy(behind, begun) // the server may have read ahead
 		behind.Close()
 	}()
 	io.Copy(client, behind)

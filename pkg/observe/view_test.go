@@ -3,6 +3,7 @@ package observe
 import (
 	"fmt"
 	"net/netip"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -96,5 +97,21 @@ func TestTheNextResolverIsAsked(t *testing.T) {
 	}
 	if v, _ := lookThrough(t.Context(), []netip.AddrPort{bad, bad}, "www.example.com.", record.A); v.Outcome != ServFail || v.Server.Addr != bad {
 		t.Errorf("got %+v", v)
+	}
+}
+
+// TestOnlyResolversAreAskedToRecurse: a name server of the zone that also resolves
+// must not look elsewhere.
+func TestOnlyResolversAreAskedToRecurse(t *testing.T) {
+	var recurse atomic.Bool
+	at := netip.MustParseAddrPort(fake(t, false, func(q *dns.Msg, _ int) []*dns.Msg {
+		recurse.Store(q.RecursionDesired)
+		return []*dns.Msg{with(q, "192.0.2.1")}
+	}))
+	if v := lookAt(t.Context(), Server{Addr: at}, "www.example.com.", record.A); v.Outcome != Answered || recurse.Load() {
+		t.Errorf("a name server: %+v, asked to recurse: %v", v, recurse.Load())
+	}
+	if v, _ := lookThrough(t.Context(), []netip.AddrPort{at}, "www.example.com.", record.A); v.Outcome != Answered || !recurse.Load() {
+		t.Errorf("a resolver: %+v, asked to recurse: %v", v, recurse.Load())
 	}
 }
