@@ -131,6 +131,8 @@ func leaderWords(l control.Leader, now time.Time) string {
 			text += fmt.Sprintf(", and for %s nobody is known to be", since(now, *l.Since))
 		}
 		return text + ": " + l.Detail
+	case "two-writers":
+		return l.State + ": " + strings.Replace(l.Detail, "two writers: ", "", 1)
 	}
 	return l.State + ": " + l.Detail
 }

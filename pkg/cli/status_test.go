@@ -25,3 +25,20 @@ www.example.com. A  priority: 2nd of 2, 2 working
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
+
+// Who leads reads as a line that says each thing once, and since when nobody does.
+func TestLeaderInWords(t *testing.T) {
+	now := time.Date(2026, 7, 1, 12, 0, 0, 0, time.Local)
+	since, soon := now.Add(-5*time.Minute), now.Add(-time.Second)
+	for want, l := range map[string]control.Leader{
+		"leader": {State: "leader"},
+		"two-writers: zone example.com.: node mon-1 wrote":                       {State: "two-writers", Detail: "zone example.com.: two writers: node mon-1 wrote"},
+		"standby: held by mon-1":                                                 {State: "standby", Detail: "held by mon-1"},
+		"not the leader: not won yet":                                            {State: "none", Detail: "not won yet", Since: &soon},
+		"not the leader, and for 5m nobody is known to be: etcd does not answer": {State: "none", Detail: "etcd does not answer", Since: &since},
+	} {
+		if got := leaderWords(l, now); got != want {
+			t.Errorf("got %q, expected %q", got, want)
+		}
+	}
+}

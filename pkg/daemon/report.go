@@ -118,9 +118,9 @@ func (d *Daemon) listed(zone record.Name) {
 func (d *Daemon) sawRival(zone record.Name, rival *reconcile.TwoWritersError) {
 	was := d.rivals[zone]
 	switch {
-	case rival == nil && was != nil:
+	case rival == nil && was != nil && !d.options.Once:
 		d.log.Info("no second writer any more", "zone", string(zone))
-	case rival != nil && (was == nil || was.Holder != rival.Holder) && d.leader.leads():
+	case rival != nil && (was == nil || was.Holder != rival.Holder) && d.leader.leads() && !d.options.Once: // a command has it in its answer
 		d.log.Error("two writers", "zone", string(zone), "error", rival)
 	}
 	if rival == nil {
