@@ -58,7 +58,11 @@ func TestACommandOnAnyNode(t *testing.T) {
 		p.wait("it to come back", func() bool { return p.live() == one })
 		at.says(0, "node mon-1, which leads: nothing waits", "approve", "www.example.com")
 		at.says(2, "node mon-1, which leads: approve \"nonsense\"", "approve", "nonsense")
+		began := time.Now()
 		at.says(2, "not 000000000000", "approve", "example.com", "--plan", "000000000000")
+		if took := time.Since(began); took > 4*time.Second {
+			t.Errorf("it waited %s for more than the leader's answer", took)
+		}
 		at.says(0, "mon-1 leads and acts on it", "freeze", "--for", "1h", "--reason", "audit")
 		p.wait("both to be frozen", func() bool { return leader.mustStatus().Frozen != nil && standby.mustStatus().Frozen != nil })
 		other.says(0, "cleared: freeze all", "unfreeze")

@@ -32,7 +32,9 @@ func (d *Daemon) Approve(ctx context.Context, request control.ApproveRequest, by
 	var answers []cluster.Answer
 	err := d.notJoined()
 	if err == nil {
-		answers, err = d.nodes.Approve(waiting, cluster.Yes{Target: target, Plan: request.Plan, By: by}, d.answered)
+		answers, err = d.nodes.Approve(waiting, cluster.Yes{Target: target, Plan: request.Plan, By: by}, func(answers []cluster.Answer) bool {
+			return d.answered(request, answers)
+		})
 	}
 	switch {
 	case err != nil:
@@ -116,10 +118,14 @@ func (d *Daemon) leaderElsewhere() string {
 }
 
 // answered reports whether there is no more to wait for: a leader took the yes, and
-// this node has it as well, or every node has answered that is there.
-func (d *Daemon) answered(answers []cluster.Answer) bool {
+// this node has it as well, or every node has answered that is there. Of a yes to a
+// plan nobody but the leader has a word to say.
+func (d *Daemon) answered(request control.ApproveRequest, answers []cluster.Answer) bool {
 	here, taken := false, false
 	for _, a := range answers {
+		if request.Plan != "" && a.Leads {
+			return true
+		}
 		here = here || a.Node == d.options.Config.Node.Name
 		taken = taken || a.Leads && a.Error == ""
 	}
