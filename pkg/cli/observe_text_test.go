@@ -80,7 +80,8 @@ TIME      AUTHORITATIVE               RESOLVER              KEPT CONNECTION     
 		`03:00:02 \*203.0.113.20 60s \(1/2\); timeout \(1/2\) +\*NXDOMAIN 5s +\*B at 203.0.113.20 12ms +\*B at 203.0.113.20 12ms`,
 		`03:00:04.000 \* authoritative ns2.example.net 2001:db8::53 changed: 203.0.113.10 -> timeout`,
 		`[0-9:.]+ \* resolver changed: 203.0.113.10 -> NXDOMAIN`,
-		`[0-9:.]+ \* kept connection moved: A at 203.0.113.10 -> B at 203.0.113.20 \(ended by server: it closed the connection\)`,
+		`03:00:02.000 \* kept connection ended by server: it closed the connection`,
+		`03:00:02.012 \* kept connection changed: A at 203.0.113.10 -> B at 203.0.113.20`,
 		`[0-9:.]+ \* new connection reached B at 203.0.113.20, before 203.0.113.10 connect/refused`,
 		`ns2.example.net 2001:db8::53 +timeout +2000ms +no answer in time`,
 		`resolver 192.0.2.1 +NXDOMAIN +5s +0.0ms +held as long as the SOA of the zone says`,
@@ -109,7 +110,7 @@ func TestObserveJSON(t *testing.T) {
 	if last.Resolver.Outcome != "nxdomain" || last.Resolver.TTLS != 5 || last.Kept.Ended.By != "server" || last.Kept.Address != "203.0.113.20" || last.Kept.Port != 443 {
 		t.Errorf("got %s", lines[2])
 	}
-	if len(last.Events) != 4 || len(last.Findings) != 1 || len(last.Gaps) != 0 || last.Events[0].Clock == "" || last.Findings[0].Look == "" {
+	if len(last.Events) != 5 || len(last.Findings) != 1 || len(last.Gaps) != 0 || last.Events[0].Clock == "" || last.Findings[0].Look == "" {
 		t.Errorf("got %s", lines[2])
 	}
 }

@@ -27,7 +27,7 @@ type Event struct {
 	Clock    Clock
 	Who      string // of Authoritative the server; else empty
 	From, To string // as Said and Says word it; both empty for the end of a connection
-	Detail   string // of Kept how the connection before ended
+	Detail   string // how it ended; empty for all else
 }
 
 func (e Event) String() string {
@@ -35,8 +35,6 @@ func (e Event) String() string {
 	switch {
 	case e.From == "" && e.To == "":
 		return who + " " + e.Detail
-	case e.Detail != "":
-		return fmt.Sprintf("%s moved: %s -> %s (%s)", who, e.From, e.To, e.Detail)
 	case e.Clock == New:
 		return fmt.Sprintf("%s reached %s, before %s", who, e.To, e.From)
 	}
@@ -85,18 +83,14 @@ func keptChanges(was, is *Reply) []Event {
 	if was == nil || is == nil {
 		return nil
 	}
-	how := ""
+	var events []Event
 	if is.Ended != nil {
-		how = is.Ended.String()
+		events = append(events, Event{At: is.Ended.At, Clock: Kept, Detail: is.Ended.String()})
 	}
-	at := is.At.Add(is.Took)
-	switch from, to := was.Says(), is.Says(); {
-	case from != to:
-		return []Event{{At: at, Clock: Kept, From: from, To: to, Detail: how}}
-	case is.Ended != nil:
-		return []Event{{At: is.Ended.At, Clock: Kept, Detail: how}}
+	if from, to := was.Says(), is.Says(); from != to {
+		events = append(events, Event{At: is.At.Add(is.Took), Clock: Kept, From: from, To: to})
 	}
-	return nil
+	return events
 }
 
 func (e End) String() string { return "ended by " + string(e.By) + ": " + e.How }

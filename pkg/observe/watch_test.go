@@ -220,7 +220,7 @@ func TestANameThatMoves(t *testing.T) {
 				}
 				w.Retire("told to")
 				s, events = next()
-				if s.Kept.Says() != "B at 127.0.0.2" || eventTexts(events) != "kept connection moved: A at 127.0.0.1 -> B at 127.0.0.2 (ended by sidestep: told to)" {
+				if s.Kept.Says() != "B at 127.0.0.2" || eventTexts(events) != "kept connection ended by sidestep: told to\nkept connection changed: A at 127.0.0.1 -> B at 127.0.0.2" {
 					t.Errorf("kept %+v, events\n%s", s.Kept, eventTexts(events))
 				}
 				if got := findings(line); got != "" {
@@ -245,8 +245,10 @@ func TestAServerEndsTheKeptConnection(t *testing.T) {
 				if k := s.Kept; k.Ended == nil || k.Ended.By != ByServer || k.Ended.Address.Addr().String() != siteA || k.Says() != "B at 127.0.0.2" || k.Requests != 1 {
 					t.Errorf("kept %+v, ended %v", k, k.Ended)
 				}
-				if !strings.Contains(eventTexts(events), "kept connection moved: A at 127.0.0.1 -> B at 127.0.0.2 (ended by server: it ") {
-					t.Errorf("events\n%s", eventTexts(events))
+				for _, want := range []string{"kept connection ended by server: it ", "kept connection changed: A at 127.0.0.1 -> B at 127.0.0.2"} {
+					if !strings.Contains(eventTexts(events), want) {
+						t.Errorf("no event %q in\n%s", want, eventTexts(events))
+					}
 				}
 			})
 		})
