@@ -207,6 +207,7 @@ type line struct {
 	dead bool          // the process is gone
 	cut  bool          // nothing comes through
 	late bool          // the next write stays under way when it is given up
+	skip int           // after so many that do not
 	held chan struct{} // the process is stopped until this is closed
 
 	opened func()       // what happens once the gate let a call out, before it is sent; nil for nothing
@@ -280,6 +281,10 @@ func (l *line) write() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.late {
+		return nil
+	}
+	if l.skip > 0 {
+		l.skip--
 		return nil
 	}
 	l.late = false

@@ -27,7 +27,8 @@ type jolt struct {
 	length time.Duration
 	usable [][]string    // what is wanted meanwhile, one after the other
 	every  time.Duration // and for how long each
-	late   bool          // the leader's next write stays under way when it is given up
+	late   bool          // a write of the leader stays under way when it is given up
+	skip   int           // after so many that do not
 	when   int           // and comes so late, in percent of how late it may
 	trip   [2]int        // of a slow etcd, as in setting
 }
@@ -50,6 +51,7 @@ func drawJolt(kinds []string) *rapid.Generator[jolt] {
 			usable: rapid.SliceOfN(rapid.SliceOfNDistinct(rapid.SampledFrom(values), 1, 2, rapid.ID[string]), 2, 3).Draw(t, "usable"),
 			every:  rapid.SampledFrom([]time.Duration{time.Second, 3 * time.Second, 10 * time.Second}).Draw(t, "every"),
 			late:   rapid.Bool().Draw(t, "late"),
+			skip:   rapid.IntRange(0, 2).Draw(t, "skip"),
 			when:   rapid.SampledFrom([]int{0, 50, 100, 100}).Draw(t, "when"),
 			trip:   drawTrip(t),
 		}
@@ -244,7 +246,7 @@ func (r *trial) strike(j jolt) {
 	}
 	if j.late {
 		r.when = j.when
-		n.line.set(func(l *line) { l.late = true })
+		n.line.set(func(l *line) { l.late, l.skip = true, j.skip })
 	}
 	if !j.leads {
 		n = r.peers[(slices.Index(r.peers, n)+1)%len(r.peers)]
