@@ -3,6 +3,7 @@ package lab
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"strconv"
 	"strings"
@@ -12,7 +13,9 @@ import (
 const (
 	firstHost = 11 // FreeAddrs gives 127.0.0.11 to 127.0.0.254
 	lastHost  = 254
-	attempts  = 64 // how many ports are tried until all addresses have it free
+	firstPort = 10000
+	lastPort  = 32767 // Linux gives 32768 to 60999 to connections, others 49152 and up (RFC 6335 section 6)
+	attempts  = 64    // how many ports are tried until all addresses have it free
 )
 
 // FreeAddrs finds n loopback addresses, 127.0.0.11 and up, with one common TCP
@@ -46,17 +49,17 @@ func FreeAddrsOf(hosts ...string) ([]string, error) {
 	return nil, fmt.Errorf("find a port that is free on %s: %w", strings.Join(hosts, ", "), err)
 }
 
-// tryAddrs listens on all addresses at once, on the port that was free on the
-// first.
+// tryAddrs listens on all addresses at once, on some port below those that
+// systems give to connections that go out: one of these would take the port while
+// nobody listens, as between a backend's death and its return.
 func tryAddrs(hosts []string) (addrs []string, err error) {
-	port := 0
+	port := strconv.Itoa(firstPort + rand.IntN(lastPort-firstPort+1))
 	for _, host := range hosts {
-		listener, listenErr := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port)))
+		listener, listenErr := net.Listen("tcp", net.JoinHostPort(host, port))
 		if listenErr != nil {
 			return nil, listenErr
 		}
 		defer func() { err = errors.Join(err, listener.Close()) }()
-		port = listener.Addr().(*net.TCPAddr).Port
 		addrs = append(addrs, listener.Addr().String())
 	}
 	return addrs, nil

@@ -5,12 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -116,12 +118,18 @@ func tempDir(t testing.TB) string {
 	return dir
 }
 
-// FreeAddr finds a port that is free for UDP and TCP at this moment.
+// FreeAddr finds a port that is free for UDP and TCP at this moment, below those
+// that Linux gives to connections that go out (32768 and up): one of these would
+// take it before the server has it, or while the server is stopped.
 func FreeAddr(t testing.TB) string {
 	t.Helper()
 	var config net.ListenConfig
 	for range 50 {
-		tcp, err := config.Listen(t.Context(), "tcp", "127.0.0.1:0")
+		port := strconv.Itoa(10000 + rand.IntN(22768))
+		tcp, err := config.Listen(t.Context(), "tcp", "127.0.0.1:"+port)
+		if errors.Is(err, syscall.EADDRINUSE) {
+			continue
+		}
 		if err != nil {
 			t.Fatal(err)
 		}
