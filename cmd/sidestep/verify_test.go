@@ -24,6 +24,32 @@ func (w *world) verification() *control.Verification {
 	return e.Records[0].Verification
 }
 
+// decides is what rto works out for the time until the primary has the other
+// answer: all but what resolvers keep.
+func (w *world) decides() (best, worst time.Duration) {
+	w.t.Helper()
+	type span struct{ Best, Worst string }
+	var answer struct {
+		Records []struct {
+			span
+			Parts map[string]span
+		}
+	}
+	code, out, errOut := w.sidestep("rto", "--json")
+	if err := json.Unmarshal([]byte(out), &answer); code != 0 || err != nil || len(answer.Records) != 1 {
+		w.t.Fatalf("rto exited with %d, %v:\n%s%s", code, err, out, errOut)
+	}
+	r := answer.Records[0]
+	read := func(text string) time.Duration {
+		d, err := time.ParseDuration(text)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		return d
+	}
+	return read(r.Best) - read(r.Parts["ttl"].Best), read(r.Worst) - read(r.Parts["ttl"].Worst)
+}
+
 var anyNumber = regexp.MustCompile(`\b[0-9][0-9a-z.:]*`)
 
 // numberless is a text in which one number, time or address is like another, and
@@ -46,10 +72,15 @@ func TestLateSecondary(t *testing.T) {
 	w.run()
 	w.waitUp(2)
 
+	best, worst := w.decides()
+	died := time.Now()
 	if err := w.backends[0].Break(lab.Refuse); err != nil {
 		t.Fatal(err)
 	}
 	w.waitLive(ip(w.backends[1]))
+	if took := time.Since(died); took < best || took > worst {
+		t.Errorf("the failover took %s, worked out were %s to %s", took, best, worst)
+	}
 	written := time.Now()
 	if err := w.backends[0].Mend(); err != nil {
 		t.Fatal(err)

@@ -75,6 +75,10 @@ Where the config has a canary, it is probed in each round. A target counts as
 down only when the canary answers after its failures; while the canary does not,
 this machine does not see the world, and nothing is written (guard canary).
 
+After a write every name server of the zone is asked, for ten seconds at most.
+One that does not have it by then, or cannot be reached, is named, and verified
+is false; the write stands, and the exit code is that of the write.
+
 Interrupting it at any point is safe: a call in hand is finished, nothing is
 ever deleted, and running it again goes on where it stopped.
 

@@ -74,6 +74,7 @@ type Daemon struct {
 	writes    []writeLine
 	rivals    map[record.Name]*reconcile.TwoWritersError
 	ages      map[record.Name]zoneAge
+	negatives negatives
 	checked   map[record.Name]control.Verification // by zone: the last one
 	vacant    map[record.Name]*vacancy             // by zone with a lease of its own, and "" for all
 	shown     map[record.Name]string               // by zone: the plan that a shadow logged last
@@ -102,21 +103,22 @@ func New(options Options) (*Daemon, error) {
 		options.Clock = clock.System()
 	}
 	d := &Daemon{
-		options:  options,
-		log:      options.Logger,
-		clock:    options.Clock,
-		config:   options.Config,
-		errors:   newRepeats(options.Logger),
-		troubles: newRepeats(options.Logger),
-		inbox:    make(chan message),
-		stopped:  make(chan struct{}),
-		canary:   newCanaryWatch(options.Config.Canary),
-		loaded:   options.Clock.Wall(),
-		rivals:   map[record.Name]*reconcile.TwoWritersError{},
-		ages:     map[record.Name]zoneAge{},
-		checked:  map[record.Name]control.Verification{},
-		vacant:   map[record.Name]*vacancy{},
-		shown:    map[record.Name]string{},
+		options:   options,
+		log:       options.Logger,
+		clock:     options.Clock,
+		config:    options.Config,
+		errors:    newRepeats(options.Logger),
+		troubles:  newRepeats(options.Logger),
+		inbox:     make(chan message),
+		stopped:   make(chan struct{}),
+		canary:    newCanaryWatch(options.Config.Canary),
+		loaded:    options.Clock.Wall(),
+		rivals:    map[record.Name]*reconcile.TwoWritersError{},
+		ages:      map[record.Name]zoneAge{},
+		negatives: negatives{of: map[record.Name]time.Duration{}},
+		checked:   map[record.Name]control.Verification{},
+		vacant:    map[record.Name]*vacancy{},
+		shown:     map[record.Name]string{},
 	}
 	if options.Once {
 		d.troubles = newRepeats(slog.New(slog.DiscardHandler))
@@ -150,7 +152,7 @@ func (d *Daemon) build() error {
 	d.writer = reconcile.New(reconcile.Options{
 		Zones: zones, Node: d.config.Node.Name, Clock: d.clock, Leader: d.leader,
 		Call: longestCall(d.config.Leader), Handover: d.leader.lease != nil, Silence: lease.Silence(d.config.Leader.Lease), StepDown: d.stepDown,
-		Ask: ask, Find: d.findServers, Verified: d.verifiedAfter,
+		Ask: d.askServer, Find: d.findServers, Verified: d.verifiedAfter,
 		Retry:  provider.Backoff{Base: d.config.Reconcile.RetryBase, Max: d.config.Reconcile.RetryMax, Attempts: 3},
 		Report: d.report, Wrote: d.wrote, Waits: d.waits, Led: d.led, Brief: d.options.Once, Logger: d.log,
 	})

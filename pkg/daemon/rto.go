@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"sidestep/pkg/clock"
@@ -60,29 +61,20 @@ func RTO(c *config.Config, registry provider.Registry, names []string, log *slog
 // specsOf are the record sets of some names, in the order of the config; of no
 // names all.
 func specsOf(c *config.Config, names []string) ([]*steer.Spec, error) {
-	var specs []*steer.Spec
+	if len(names) == 0 {
+		return c.Records, nil
+	}
 	wanted := map[*steer.Spec]bool{}
 	for _, name := range names {
-		found := false
-		for _, spec := range c.Records {
-			n, err := record.ParseNameIn(name, spec.Key.Zone)
-			if err == nil && n == spec.Key.Name {
-				wanted[spec], found = true, true
-			}
+		specs, err := RecordSets(c, name, "")
+		if err != nil {
+			return nil, &control.Error{Message: fmt.Sprintf("rto %q: %v", name, err), Hint: "all of them: sidestep rto", Exit: control.ExitUsage}
 		}
-		if !found {
-			return nil, &control.Error{
-				Message: fmt.Sprintf("rto %q: the config has no record set of that name%s", name, meant(c, name)),
-				Hint:    "all of them: sidestep rto", Exit: control.ExitUsage,
-			}
+		for _, spec := range specs {
+			wanted[spec] = true
 		}
 	}
-	for _, spec := range c.Records {
-		if len(names) == 0 || wanted[spec] {
-			specs = append(specs, spec)
-		}
-	}
-	return specs, nil
+	return slices.DeleteFunc(slices.Clone(c.Records), func(spec *steer.Spec) bool { return !wanted[spec] }), nil
 }
 
 func (d *Daemon) rtoConfig(c *config.Config, zone record.Name, p provider.Promises) rto.Config {
@@ -132,6 +124,7 @@ type measuredLine struct {
 
 	Verified bool        `json:"verified"`
 	Servers  []heardLine `json:"servers"`
+	Negative float64     `json:"negative_ttl_ms"`
 }
 
 // spread is how long a verified write took to the last of the name servers; false
@@ -147,7 +140,7 @@ func (l measuredLine) spread() (time.Duration, bool) {
 // addMeasured puts what the journal of a state directory knows beside what is
 // known of the zones.
 func addMeasured(zones map[record.Name]rto.Zone, dir string) error {
-	writes, spreads := map[record.Name][]time.Duration{}, map[record.Name][]time.Duration{}
+	writes, spreads, negative := map[record.Name][]time.Duration{}, map[record.Name][]time.Duration{}, map[record.Name]time.Duration{}
 	_, err := store.ReadJournal(dir, store.Filter{Kinds: []string{"write", "verify"}, Newest: evidenceBytes}, func(l store.Line) bool {
 		var line measuredLine
 		if json.Unmarshal(l.Raw, &line) != nil {
@@ -156,12 +149,16 @@ func addMeasured(zones map[record.Name]rto.Zone, dir string) error {
 		if l.Kind == "write" && line.TookMS != nil && line.Error == "" {
 			writes[line.Zone] = append(writes[line.Zone], milliseconds(*line.TookMS))
 		}
+		if line.Negative > 0 {
+			negative[line.Zone] = milliseconds(line.Negative)
+		}
 		if took, measured := line.spread(); l.Kind == "verify" && measured {
 			spreads[line.Zone] = append(spreads[line.Zone], took)
 		}
 		return true
 	})
 	for name, z := range zones {
+		z.Negative = negative[name]
 		z.Write, z.Spread = rto.Measure(last(writes[name])), rto.Measure(last(spreads[name]))
 		zones[name] = z
 	}

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"sync"
 	"syscall"
 	"time"
 
@@ -20,9 +21,31 @@ import (
 	"sidestep/pkg/resolve"
 )
 
-// ask is how the reconciler asks a name server.
-func ask(ctx context.Context, server string, key record.Key) ([]string, error) {
+// negatives is for how long negative answers of each zone may be cached, as far as
+// one was seen.
+type negatives struct {
+	mu sync.Mutex
+	of map[record.Name]time.Duration
+}
+
+func (n *negatives) see(zone record.Name, ttl time.Duration) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.of[zone] = ttl
+}
+
+func (n *negatives) seen(zone record.Name) time.Duration {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.of[zone]
+}
+
+// askServer is how the reconciler asks a name server.
+func (d *Daemon) askServer(ctx context.Context, server string, key record.Key) ([]string, error) {
 	answer, err := observe.Ask(ctx, server, key.Name, key.Type)
+	if err == nil && answer.Authoritative && answer.Negative != observe.None && answer.TTL > 0 {
+		d.negatives.see(key.Zone, answer.TTL)
+	}
 	if noWay(err) {
 		return nil, fmt.Errorf("%w: %w", reconcile.ErrNoWay, err)
 	}
@@ -99,6 +122,7 @@ type verifyLine struct {
 	Verified bool        `json:"verified"`
 	Detail   string      `json:"detail,omitempty"`
 	Servers  []heardLine `json:"servers,omitempty"`
+	Negative float64     `json:"negative_ttl_ms,omitempty"` // for how long a resolver may keep that a name has no answer (RFC 2308 section 5), where one was left without
 }
 
 func heardLines(list []reconcile.Heard) []heardLine {
@@ -118,7 +142,7 @@ func (d *Daemon) verified(r reconcile.Report) {
 	if !r.Asked {
 		return
 	}
-	line := verifyLine{string(r.Zone), r.Verified, r.Detail, heardLines(r.Heard)}
+	line := verifyLine{Zone: string(r.Zone), Verified: r.Verified, Detail: r.Detail, Servers: heardLines(r.Heard)}
 	d.keepVerified(line)
 	if !r.Verified {
 		d.log.Warn("written, but not verified", "zone", string(r.Zone), "detail", r.Detail)
@@ -129,7 +153,7 @@ func (d *Daemon) verified(r reconcile.Report) {
 
 // verifiedAfter takes what the name servers said after a round that was told of.
 func (d *Daemon) verifiedAfter(v reconcile.Verification) {
-	d.keepVerified(verifyLine{string(v.Zone), v.Verified, v.Detail, heardLines(v.Heard)})
+	d.keepVerified(verifyLine{Zone: string(v.Zone), Verified: v.Verified, Detail: v.Detail, Servers: heardLines(v.Heard)})
 	if !v.Verified {
 		d.log.Warn("written, but not verified", "zone", string(v.Zone), "detail", v.Detail)
 		return
@@ -145,6 +169,7 @@ func (d *Daemon) verifiedAfter(v reconcile.Verification) {
 
 // keepVerified puts a verification into the journal, and before the eyes of status.
 func (d *Daemon) keepVerified(line verifyLine) {
+	line.Negative = inMilliseconds(d.negatives.seen(record.Name(line.Zone)))
 	d.journal("verify", line)
 	at := d.clock.Wall()
 	d.ask(func(*engine.Engine) { d.checked[record.Name(line.Zone)] = line.shape(at) })

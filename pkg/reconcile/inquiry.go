@@ -152,13 +152,19 @@ func (w *worker) yielding(ctx context.Context, do func(context.Context)) error {
 	return nil
 }
 
-// awaitNewer ends the asking as soon as newer work waits in the slot.
+// awaitNewer ends the asking as soon as newer work waits in the slot. What else the
+// worker is woken for, such as another adapter, waits until then.
 func (w *worker) awaitNewer(asking context.Context, end context.CancelCauseFunc) {
+	woken := false
 	for {
 		select {
 		case <-asking.Done():
+			if woken {
+				w.nudge()
+			}
 			return
 		case <-w.wake:
+			woken = true
 			if w.newer() {
 				w.nudge()
 				end(ErrGaveWay)

@@ -280,6 +280,9 @@ func TestCase49TTLs(t *testing.T) {
 		n := newNode(t, f).hold()
 		differs := func() bool {
 			a, _ := n.list().Set(wwwA).Find("192.0.2.10")
+			if a.Proxied != row.proxied {
+				t.Errorf("%+v: listed as %+v", row, a)
+			}
 			return !a.OwnTTL && a.TTL != a.Kept(row.wish)
 		}
 		if differs() {
