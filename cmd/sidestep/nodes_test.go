@@ -50,6 +50,7 @@ etcd: {endpoints: ["%[3]s"], prefix: /sidestep/test}
 adopt: auto
 reconcile: {debounce: 50ms}
 guard: {mass: 0, max_writes: 0}
+canary: {targets: [{tcp: "127.0.0.53:53"}]}
 zones:
   - zone: example.com
     verify: {dns: false}
@@ -170,6 +171,34 @@ func (b *branches) writes() int {
 		}
 	}
 	return n
+}
+
+// TestTheLeaderIsBlind: the canary of the node that leads fails, then a server dies. It
+// gives the lead to one that sees, which takes the server out.
+func TestTheLeaderIsBlind(t *testing.T) {
+	t.Parallel()
+	b := startBranches(t)
+	a := b.nodes[0]
+	b.wait("every node to be heard", func() bool {
+		return a.hears("b", walkAnswers[0], "up") && a.hears("c", walkAnswers[0], "up") && a.status().Zones[0].Listed
+	})
+	a.finds("127.0.0.53", true)
+	for _, n := range b.nodes {
+		n.finds(walkAnswers[0], true)
+	}
+	b.wait("the standby to know that nobody writes", func() bool {
+		return slices.ContainsFunc(b.nodes[1].status().Notices, func(n string) bool { return strings.HasPrefix(n, "node a leads and is blind: ") })
+	})
+	b.wait("the server to leave the answer", func() bool { return b.cloud.live() == walkAnswers[1] })
+	b.wait("the blind one to say who leads", func() bool {
+		s := a.status().Leader
+		return s.State == "standby" && (strings.HasPrefix(s.Holder, "b ") || strings.HasPrefix(s.Holder, "c "))
+	})
+	a.finds("127.0.0.53", false)
+	b.wait("the blind one to wait for the lead again", func() bool {
+		s := a.status().Leader
+		return s.State == "standby" && !strings.Contains(s.Detail, "blind")
+	})
 }
 
 // TestVantagesOfThreeNodes: one node that sees a server dead changes nothing, two

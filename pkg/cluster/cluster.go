@@ -61,6 +61,7 @@ type Node struct {
 	Heard                                time.Duration // boot time of the last beat; 0 when none came yet
 	Blind                                bool
 	Leads                                bool   // it writes, by its own word
+	Stands                               bool   // it waits for the lead, or has it, and sees
 	Mute                                 string // why what it says counts for nothing; empty when it counts
 }
 
@@ -91,6 +92,7 @@ type Options struct {
 	Whole     func() Report                               // all that this node says
 	Targets   func() int                                  // of how many targets it may come to say something
 	Leads     func() bool                                 // whether this node writes
+	Stands    func() bool                                 // whether it waits for the lead, or has it, and sees; nil is no
 	Approve   func(Yes) Answer                            // a person's yes, said at any node; the name and Leads of the answer are left to this package
 	Waits     func(d time.Duration, because string)       // what a join waits for
 	Trouble   func(error)                                 // what stands in the way; nil when nothing does any more

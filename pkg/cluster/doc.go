@@ -3,7 +3,8 @@
 //
 // Every node writes these kinds of keys below PREFIX/shared:
 //
-//	nodes/NAME            who it is, and a beat every few seconds; hangs on a lease
+//	nodes/NAME            who it is, whether it leads, sees, and would lead, and a beat
+//	                      every few seconds; hangs on a lease
 //	verdicts/NAME/SHARD   its verdicts of targets that vantages judge; same lease
 //	overrides/KIND/TARGET what a person said last at any node, or that it was taken back
 //	forgotten/ends        up to when ends of words are gone from here

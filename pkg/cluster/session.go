@@ -113,9 +113,10 @@ func (s *session) beat(ctx context.Context) error {
 	s.mu.Lock()
 	blind, digest := s.blind, s.digest
 	s.mu.Unlock()
+	stands := s.opts.Stands != nil && s.opts.Stands()
 	value, err := json.Marshal(beat{
 		Version: wireVersion, Node: s.opts.Node, Vantage: s.opts.Vantage, Host: s.host, PID: os.Getpid(), Instance: s.instance,
-		Since: s.began, Config: digest, Release: s.opts.Release, Blind: blind, Leads: s.opts.Leads(), Count: s.count,
+		Since: s.began, Config: digest, Release: s.opts.Release, Blind: blind, Leads: s.opts.Leads(), Stands: stands, Count: s.count,
 	})
 	if err != nil {
 		return err

@@ -29,6 +29,7 @@ type beat struct {
 	Release  string    `json:"release"`  // version of sidestep
 	Blind    bool      `json:"blind,omitempty"`
 	Leads    bool      `json:"leads,omitempty"`
+	Stands   bool      `json:"stands,omitempty"`
 	Count    uint64    `json:"count"` // one more each time
 }
 

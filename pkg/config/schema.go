@@ -106,7 +106,7 @@ var canaryKeys = []field{
 		field{name: "tcp", kind: hostPort(false, "53"), doc: "an address and port that takes connections always"},
 		field{name: "http", kind: httpURL(), doc: "a URL that answers always, whatever it answers below status 500; one with an address is asked also while the resolver fails"},
 	)), need: true, doc: "what is probed, each within 2s, every 5s and before a target goes down; best outside your own network, each for a reason of its own"},
-	{name: "need", kind: count(1, math.MaxInt32), def: "1", doc: "how many of them must answer; after two rounds with fewer this node is blind: results since the last good round count as unknown, and nothing is written"},
+	{name: "need", kind: count(1, math.MaxInt32), def: "1", doc: "how many of them must answer; after two rounds with fewer this node is blind: results since the last good round count as unknown, and nothing is written; with lock: etcd a node that stays blind for 15s more leaves the lead to one that sees, if one is heard, and with every other lock it keeps it"},
 }
 
 var defaultKeys = []field{

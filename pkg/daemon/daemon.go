@@ -50,12 +50,13 @@ type Daemon struct {
 	canary   *canaryWatch
 	writer   *reconcile.Reconciler
 	leader   *leader
-	way      *etcd.Way        // nil without an etcd
-	nodes    *cluster.Cluster // those that share it; nil without one
-	told     chan struct{}    // closed once it is known what persons said at other nodes
-	failed   chan struct{}    // of a command: holds one token when it could not join the nodes
-	errors   *repeats         // of this node itself
-	troubles *repeats         // of the zones; a one-shot command has them in its answer
+	way      *etcd.Way             // nil without an etcd
+	nodes    *cluster.Cluster      // those that share it; nil without one
+	peers    func() []cluster.Node // what is known of them, this one too; nil without one
+	told     chan struct{}         // closed once it is known what persons said at other nodes
+	failed   chan struct{}         // of a command: holds one token when it could not join the nodes
+	errors   *repeats              // of this node itself
+	troubles *repeats              // of the zones; a one-shot command has them in its answer
 	steered  steered
 	progress Progress // nil but in a one-shot command
 	inbox    chan message
@@ -87,6 +88,7 @@ type Daemon struct {
 	unsaved   error                                // why it failed
 	ends      []cluster.End                        // of words that persons took back here, and that etcd does not know of yet
 	shared    time.Time                            // of what persons had said here until then etcd had everything, at some time
+	blind     time.Duration                        // boot time since which the canary fails; 0 while it does not
 	apart     error                                // why this node is not among the others; nil when it is
 	tuned     int                                  // the most targets that the Go runtime was fitted to
 	unheard   map[record.Name]bool                 // zones from which no word came since the start; nil when all have told
@@ -145,6 +147,7 @@ func (d *Daemon) build() error {
 	d.leader = newLeader(d.config, d.way, d.options.ReadOnly, d.clock, d.log)
 	if d.way != nil {
 		d.nodes, d.told, d.failed = d.joinNodes(d.way), make(chan struct{}), make(chan struct{}, 1)
+		d.peers = d.nodes.Nodes
 	}
 	if d.config.Leader.Lock == config.LockEtcd {
 		d.leader.told = d.told

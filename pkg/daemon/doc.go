@@ -27,6 +27,10 @@
 // Every node but a shadow keeps since when it has known of no leader. When that is
 // longer than the lock takes to replace one, it is an alarm (vacancy.go).
 //
+// Under a lock in etcd a node that is blind leaves the lead, and its place in the queue,
+// to one that sees (sight.go). Under a lock in the zone it cannot: nodes that share
+// nothing but the zone do not hear of each other's canary.
+//
 // Run is the daemon; Once is the same machine for one-shot commands, probing
 // by rounds instead of by schedule.
 package daemon

@@ -192,6 +192,9 @@ func (d *Daemon) leadWith(ctx context.Context, hold lease.Held, notes *store.Not
 			}
 		}
 		side.Go(func() { renew(within, held) })
+		if held != hold {
+			side.Go(func() { d.watchSight(within, held) })
+		}
 		d.becomeLeader(held, notes, quiet && held == hold)
 		for _, zone := range zonesOf(d.options.Config) {
 			d.writer.Look(zone)
@@ -205,7 +208,7 @@ func (d *Daemon) leadWith(ctx context.Context, hold lease.Held, notes *store.Not
 			why = held.Gate(0)
 		}
 		d.log.Error("no longer the leader", "reason", why)
-		d.journalLeader("lost", "")
+		d.journalLeader("lost", "", why)
 		d.leader.set(nil, why)
 		if held == hold {
 			break
@@ -261,6 +264,12 @@ const retryLease = time.Second
 func (d *Daemon) win(ctx context.Context, wanted lease.Lease) lease.Held {
 	holder := ""
 	for {
+		if d.standAside(ctx, wanted) {
+			if !wait(ctx, retryLease) {
+				return nil
+			}
+			continue
+		}
 		attempt, cancel := context.WithTimeout(ctx, retryLease)
 		held, err := wanted.Acquire(attempt)
 		cancel()
@@ -320,17 +329,22 @@ func (d *Daemon) becomeLeader(held lease.Held, notes *store.Notes, quiet bool) {
 			wait, d.clock.Wall().Add(wait).UTC().Format(time.RFC3339))
 	}
 	d.log.Info("leader", "node", d.leader.node, "open_calls", open, "first", first)
-	d.journalLeader("won", "")
+	d.journalLeader("won", "", nil)
 }
 
-// journalLeader writes down that the lease was won or lost, of one zone where each
-// has its own.
-func (d *Daemon) journalLeader(what string, zone record.Name) {
+// journalLeader writes down that the lease was won, or lost and why, of one zone where
+// each has its own.
+func (d *Daemon) journalLeader(what string, zone record.Name, why error) {
+	detail := ""
+	if why != nil {
+		detail = why.Error()
+	}
 	d.journal("leader", struct {
-		Node string      `json:"node"`
-		What string      `json:"what"`
-		Zone record.Name `json:"zone,omitempty"`
-	}{d.leader.node, what, zone})
+		Node   string      `json:"node"`
+		What   string      `json:"what"`
+		Zone   record.Name `json:"zone,omitempty"`
+		Detail string      `json:"detail,omitempty"`
+	}{d.leader.node, what, zone, detail})
 }
 
 // release shuts the gate, lets go of the lease and of what it has open, and then of

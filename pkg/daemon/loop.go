@@ -113,6 +113,7 @@ func (d *Daemon) step(event engine.Event) engine.Effects {
 	now.Chance = rand.Uint64()
 	effects := d.engine.Step(now, event)
 	d.next = effects.Next
+	d.noteSight(now)
 	d.append(lines(effects.Journal)...)
 	for _, entry := range effects.Journal {
 		d.logEntry(entry)

@@ -39,7 +39,7 @@ func (d *Daemon) joinNodes(way cluster.Etcd) *cluster.Cluster {
 			d.ask(func(*engine.Engine) { n = len(d.config.Judged()) })
 			return n
 		},
-		Overrides: d.takeWords, Leads: d.writesSome, Approve: d.approveShared,
+		Overrides: d.takeWords, Leads: d.writesSome, Stands: d.stands, Approve: d.approveShared,
 		Trouble: d.inTrouble,
 		Waits: func(wait time.Duration, because string) {
 			if d.options.Once {
@@ -175,7 +175,7 @@ func digest(c *config.Config) string {
 
 // nodeNotices are what people should know of the other nodes.
 func (d *Daemon) nodeNotices() []string {
-	if d.nodes == nil {
+	if d.peers == nil {
 		return nil
 	}
 	var notices, others []string
@@ -183,7 +183,7 @@ func (d *Daemon) nodeNotices() []string {
 		notices = append(notices, d.apart.Error())
 	}
 	mine := digest(d.config)
-	for _, n := range d.nodes.Nodes() {
+	for _, n := range d.peers() {
 		if n.Mute != "" && n.Name != d.config.Node.Name {
 			notices = append(notices, fmt.Sprintf("what node %s says counts for nothing: %s", n.Name, n.Mute))
 		}
@@ -195,17 +195,17 @@ func (d *Daemon) nodeNotices() []string {
 		notices = append(notices, fmt.Sprintf("the config of this node (%s) is another than that of %s: they may want different answers; give all nodes one config but for node, state and control",
 			mine, strings.Join(others, ", ")))
 	}
-	return notices
+	return append(notices, d.sightNotices()...)
 }
 
 // describeNodes belongs to the loop.
 func (d *Daemon) describeNodes() []control.Node {
 	list := []control.Node{}
-	if d.nodes == nil {
+	if d.peers == nil {
 		return list
 	}
 	now := d.now()
-	for _, n := range d.nodes.Nodes() {
+	for _, n := range d.peers() {
 		node := control.Node{
 			Name: n.Name, Vantage: n.Vantage, Host: n.Host, Release: n.Release, Config: n.Config, Since: n.Since,
 			Own: n.Name == d.config.Node.Name, Blind: n.Blind, Mute: n.Mute,

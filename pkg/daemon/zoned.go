@@ -21,10 +21,10 @@ func (d *Daemon) led(l reconcile.Lead) {
 	switch {
 	case l.Is.Leads:
 		d.log.Info("leader", "zone", zone, "node", d.leader.node)
-		d.journalLeader("won", l.Zone)
+		d.journalLeader("won", l.Zone, nil)
 	case l.Was.Leads:
 		d.log.Error("no longer the leader", "zone", zone, "reason", l.Is.Why)
-		d.journalLeader("lost", l.Zone)
+		d.journalLeader("lost", l.Zone, l.Is.Why)
 	case l.Is.Holder != "":
 		d.log.Info("standby", "zone", zone, "holder", l.Is.Holder)
 	}

@@ -63,6 +63,9 @@ func (e *Engine) hasCanary() bool { return len(e.config.Canary.Targets) > 0 }
 // nothing is written.
 func (e *Engine) isBlind() bool { return e.canary.state == check.Fail }
 
+// Blind reports whether the canary fails, so that nothing that this node sees counts.
+func (e *Engine) Blind() bool { return e.isBlind() }
+
 // doubtSight makes a result unknown that was seen by a blind node, and that of
 // a probe which began before the round that ended the blindness.
 func (e *Engine) doubtSight(r check.Result) check.Result {

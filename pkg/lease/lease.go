@@ -72,6 +72,13 @@ func (e *HeldError) Error() string {
 // Unwrap is the error that ended the waiting.
 func (e *HeldError) Unwrap() error { return e.Err }
 
+// Queue is a Lease for which nodes wait in the order in which they came.
+type Queue interface {
+	// Leave gives the place in the queue up; the next Acquire takes the last one. A
+	// lease that is held stays so.
+	Leave(ctx context.Context)
+}
+
 // Keeper is a Held that ends unless it is renewed. Whoever acquired one runs Keep
 // from then on.
 type Keeper interface {

@@ -195,6 +195,22 @@ func nonce() string {
 	return hex.EncodeToString(b[:])
 }
 
+// letGo asks a worker to release its stamp.
+type letGo struct {
+	ctx  context.Context //nolint:containedctx // of who waits, for one call
+	done chan<- error
+}
+
+func (w *worker) letGoBetweenRounds(ctx context.Context) error {
+	done := make(chan error, 1)
+	select {
+	case w.letGo <- letGo{ctx, done}:
+		return <-done
+	case <-ctx.Done():
+		return fmt.Errorf("release the stamp of zone %s: %w", w.zone.Name, ctx.Err())
+	}
+}
+
 // release replaces a stamp of this process by one that is nobody's.
 func (w *worker) release(ctx context.Context) error {
 	w.heed()

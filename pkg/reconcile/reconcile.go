@@ -313,6 +313,21 @@ func (r *Reconciler) Release(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
+// LetGo does what Release does while Run goes on: each worker lets go of its stamp
+// between two rounds, when the call in hand is finished. Work that comes afterwards
+// claims the zone anew. It lasts until ctx ends where that does not come.
+func (r *Reconciler) LetGo(ctx context.Context) error {
+	errs := make(chan error, len(r.workers))
+	for _, w := range r.workers {
+		go func() { errs <- w.letGoBetweenRounds(ctx) }()
+	}
+	var all []error
+	for range r.workers {
+		all = append(all, <-errs)
+	}
+	return errors.Join(all...)
+}
+
 // Promises says what a zone's provider can do; false when there is no such
 // zone.
 func (r *Reconciler) Promises(zone record.Name) (provider.Promises, bool) {

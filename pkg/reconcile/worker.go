@@ -51,6 +51,7 @@ type worker struct {
 	notes    Notes                          // nil keeps none
 	slot     *job                           // what waits
 	wake     chan struct{}                  // holds one token while slot is filled
+	letGo    chan letGo                     // taken between two rounds
 	sets     int                            // record sets in the last list
 	stamped  bool                           // it had a stamp
 	id       string                         // the zone's own at the provider, where lists tell it
@@ -120,6 +121,7 @@ func newWorker(r *Reconciler, zone Zone) *worker {
 		unverified: map[record.Key]time.Duration{},
 		vanish:     newVanishing(),
 		wake:       make(chan struct{}, 1),
+		letGo:      make(chan letGo),
 	}
 	w.doubt.retime(r.options.Clock.Boot(), zone.Adapter.Promises(), zone.Safety)
 	return w
@@ -235,6 +237,9 @@ func (w *worker) run(ctx context.Context) {
 					failed, retry = nil, nil
 				}
 			}
+			continue
+		case l := <-w.letGo:
+			l.done <- w.release(l.ctx)
 			continue
 		case <-w.lateDue():
 			w.chase(ctx)

@@ -69,6 +69,16 @@ func New(o Options) *Lease {
 	return &Lease{opts: o, host: host, namesakes: map[string]time.Duration{}}
 }
 
+// Leave implements lease.Queue. It waits for an Acquire that runs. What cannot be
+// revoked now is with the next Acquire, or runs out.
+func (l *Lease) Leave(ctx context.Context) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	l.leave(ctx)
+}
+
 // Close leaves the queue. A lease that is held is released before.
 func (l *Lease) Close() error {
 	l.mu.Lock()
