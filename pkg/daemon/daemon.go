@@ -74,6 +74,7 @@ type Daemon struct {
 	flood     flood
 	writes    []writeLine
 	rivals    map[record.Name]*reconcile.TwoWritersError
+	rivalTold map[record.Name]string // whose rivalry the log has
 	ages      map[record.Name]zoneAge
 	negatives negatives
 	checked   map[record.Name]control.Verification // by zone: the last one
@@ -116,6 +117,7 @@ func New(options Options) (*Daemon, error) {
 		canary:    newCanaryWatch(options.Config.Canary),
 		loaded:    options.Clock.Wall(),
 		rivals:    map[record.Name]*reconcile.TwoWritersError{},
+		rivalTold: map[record.Name]string{},
 		ages:      map[record.Name]zoneAge{},
 		negatives: negatives{of: map[record.Name]time.Duration{}},
 		checked:   map[record.Name]control.Verification{},

@@ -114,14 +114,17 @@ func (d *Daemon) listed(zone record.Name) {
 }
 
 // sawRival takes whether a list showed that another node writes a zone, also where
-// nothing is to be written to it. It belongs to the loop.
+// nothing is to be written to it. The log has it once, and from when this node
+// leads: the first list may come before. It belongs to the loop.
 func (d *Daemon) sawRival(zone record.Name, rival *reconcile.TwoWritersError) {
-	was := d.rivals[zone]
+	told := d.rivalTold[zone]
 	switch {
-	case rival == nil && was != nil && !d.options.Once:
+	case rival == nil && told != "":
 		d.log.Info("no second writer any more", "zone", string(zone))
-	case rival != nil && (was == nil || was.Holder != rival.Holder) && d.leader.leads() && !d.options.Once: // a command has it in its answer
+		delete(d.rivalTold, zone)
+	case rival != nil && told != rival.Holder && d.leader.leads() && !d.options.Once: // a command has it in its answer
 		d.log.Error("two writers", "zone", string(zone), "error", rival)
+		d.rivalTold[zone] = rival.Holder
 	}
 	if rival == nil {
 		delete(d.rivals, zone)

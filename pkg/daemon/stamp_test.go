@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"sidestep/pkg/config"
@@ -135,6 +136,7 @@ func TestTwoWritersAreToldInAZoneThatIsInSync(t *testing.T) {
 		if s := second.status().Leader; s.State != "leader" {
 			t.Errorf("afterwards the second says %+v", s)
 		}
+		synctest.Wait()
 		if n := len(other.log.with("INFO no second writer any more")); n != 1 {
 			t.Errorf("%d lines tell of its end", n)
 		}
