@@ -60,9 +60,16 @@ type Node struct {
 	Since                                time.Time     // when its process began, by its own clock
 	Heard                                time.Duration // boot time of the last beat; 0 when none came yet
 	Blind                                bool
-	Leads                                bool   // it writes, by its own word
-	Stands                               bool   // it waits for the lead, or has it, and sees
-	Mute                                 string // why what it says counts for nothing; empty when it counts
+	Leads                                bool    // it writes, by its own word
+	Stands                               bool    // it waits for the lead, or has it, and sees
+	Wrote                                []Wrote // some zones that it wrote a short while ago
+	Mute                                 string  // why what it says counts for nothing; empty when it counts
+}
+
+// Wrote is how often a node wrote a zone since its process began.
+type Wrote struct {
+	Zone  string `json:"zone"`
+	Count uint64 `json:"count"`
 }
 
 // Etcd is the way to an etcd. It is closed by whoever made it.
@@ -93,6 +100,7 @@ type Options struct {
 	Targets   func() int                                  // of how many targets it may come to say something
 	Leads     func() bool                                 // whether this node writes
 	Stands    func() bool                                 // whether it waits for the lead, or has it, and sees; nil is no
+	Wrote     func() []Wrote                              // zones that this node wrote a short while ago, a few at a time; nil is none
 	Approve   func(Yes) Answer                            // a person's yes, said at any node; the name and Leads of the answer are left to this package
 	Waits     func(d time.Duration, because string)       // what a join waits for
 	Trouble   func(error)                                 // what stands in the way; nil when nothing does any more

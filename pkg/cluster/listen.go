@@ -134,7 +134,7 @@ func (s *session) publishNodes() {
 	for name, p := range s.heard {
 		n := Node{
 			Name: name, Vantage: p.is.Vantage, Host: p.is.Host, Release: p.is.Release, Config: p.is.Config,
-			PID: p.is.PID, Since: p.is.Since, Blind: p.is.Blind, Leads: p.is.Leads, Stands: p.is.Stands, Mute: p.rubbish,
+			PID: p.is.PID, Since: p.is.Since, Blind: p.is.Blind, Leads: p.is.Leads, Stands: p.is.Stands, Wrote: p.is.Wrote, Mute: p.rubbish,
 		}
 		if p.fresh || name == s.opts.Node {
 			n.Heard = p.heard

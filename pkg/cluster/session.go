@@ -114,9 +114,13 @@ func (s *session) beat(ctx context.Context) error {
 	blind, digest := s.blind, s.digest
 	s.mu.Unlock()
 	stands := s.opts.Stands != nil && s.opts.Stands()
+	var wrote []Wrote
+	if s.opts.Wrote != nil {
+		wrote = s.opts.Wrote()
+	}
 	value, err := json.Marshal(beat{
 		Version: wireVersion, Node: s.opts.Node, Vantage: s.opts.Vantage, Host: s.host, PID: os.Getpid(), Instance: s.instance,
-		Since: s.began, Config: digest, Release: s.opts.Release, Blind: blind, Leads: s.opts.Leads(), Stands: stands, Count: s.count,
+		Since: s.began, Config: digest, Release: s.opts.Release, Blind: blind, Leads: s.opts.Leads(), Stands: stands, Wrote: wrote, Count: s.count,
 	})
 	if err != nil {
 		return err

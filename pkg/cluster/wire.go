@@ -30,6 +30,7 @@ type beat struct {
 	Blind    bool      `json:"blind,omitempty"`
 	Leads    bool      `json:"leads,omitempty"`
 	Stands   bool      `json:"stands,omitempty"`
+	Wrote    []Wrote   `json:"wrote,omitempty"`
 	Count    uint64    `json:"count"` // one more each time
 }
 

@@ -89,11 +89,12 @@ type Daemon struct {
 	unsaved   error                                // why it failed
 	ends      []cluster.End                        // of words that persons took back here, and that etcd does not know of yet
 	shared    time.Time                            // of what persons had said here until then etcd had everything, at some time
-	blind     time.Duration                        // boot time since which the canary fails; 0 while it does not
-	apart     error                                // why this node is not among the others; nil when it is
-	tuned     int                                  // the most targets that the Go runtime was fitted to
-	unheard   map[record.Name]bool                 // zones from which no word came since the start; nil when all have told
-	news      bool                                 // something changed that was not saved yet
+	lists     lists
+	blind     time.Duration        // boot time since which the canary fails; 0 while it does not
+	apart     error                // why this node is not among the others; nil when it is
+	tuned     int                  // the most targets that the Go runtime was fitted to
+	unheard   map[record.Name]bool // zones from which no word came since the start; nil when all have told
+	news      bool                 // something changed that was not saved yet
 }
 
 // New builds everything, and looks into the state directory. It sends nothing,
@@ -123,6 +124,7 @@ func New(options Options) (*Daemon, error) {
 		checked:   map[record.Name]control.Verification{},
 		vacant:    map[record.Name]*vacancy{},
 		shown:     map[record.Name]string{},
+		lists:     newLists(),
 	}
 	if options.Once {
 		d.troubles = newRepeats(slog.New(slog.DiscardHandler))

@@ -31,6 +31,10 @@
 // to one that sees (sight.go). Under a lock in the zone it cannot: nodes that share
 // nothing but the zone do not hear of each other's canary.
 //
+// What a node shows of zones that it does not write rests on lists of its own. It lists
+// again after a reload, after a person's word, when it hears that another node wrote,
+// and before it foresees, each zone no more often than every five seconds (fresh.go).
+//
 // Run is the daemon; Once is the same machine for one-shot commands, probing
 // by rounds instead of by schedule.
 package daemon

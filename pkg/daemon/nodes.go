@@ -39,7 +39,7 @@ func (d *Daemon) joinNodes(way cluster.Etcd) *cluster.Cluster {
 			d.ask(func(*engine.Engine) { n = len(d.config.Judged()) })
 			return n
 		},
-		Overrides: d.takeWords, Leads: d.writesSome, Stands: d.stands, Approve: d.approveShared,
+		Overrides: d.takeWords, Leads: d.writesSome, Stands: d.stands, Wrote: d.tellWrites, Approve: d.approveShared,
 		Trouble: d.inTrouble,
 		Waits: func(wait time.Duration, because string) {
 			if d.options.Once {

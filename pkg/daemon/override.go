@@ -24,6 +24,9 @@ func (d *Daemon) Override(ctx context.Context, request control.OverrideRequest, 
 	if err != nil {
 		return control.Overruled{}, wrongWord(request.Kind, request.Target, err, "")
 	}
+	if request.DryRun {
+		d.listFirst(ctx)
+	}
 	var answer control.Overruled
 	err = errStopped
 	d.ask(func(e *engine.Engine) { answer, word, err = d.foreseeOverride(e, request, word) })
@@ -36,6 +39,7 @@ func (d *Daemon) Override(ctx context.Context, request control.OverrideRequest, 
 	}
 	err = errStopped
 	d.ask(func(e *engine.Engine) {
+		d.lookSoonAtAll()
 		err = d.override(e, request, word, d.nodes != nil && unshared == nil)
 		answer.Here = d.onlyHere(unshared)
 	})
@@ -44,6 +48,9 @@ func (d *Daemon) Override(ctx context.Context, request control.OverrideRequest, 
 
 // ClearOverride takes operators' words back, in the same way.
 func (d *Daemon) ClearOverride(ctx context.Context, request control.ClearRequest, by string) (control.Overruled, error) {
+	if request.DryRun {
+		d.listFirst(ctx)
+	}
 	var answer control.Overruled
 	var ended []override.Override
 	err := errStopped
@@ -62,6 +69,7 @@ func (d *Daemon) ClearOverride(ctx context.Context, request control.ClearRequest
 		if unshared != nil {
 			d.ends = withEnds(d.ends, ends) // before they are saved with the rest
 		}
+		d.lookSoonAtAll()
 		answer.Idle, err = d.clearOverride(e, request, by, ended, d.nodes != nil && unshared == nil)
 		if err != nil && holdsAny(e.View(d.now()), ended) {
 			d.ends = before

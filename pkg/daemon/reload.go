@@ -89,6 +89,7 @@ func (d *Daemon) putInForce(next *config.Config) {
 		d.useMemory(len(jobs))
 	}
 	d.canary.set(next.Canary)
+	d.lookSoon(0, zonesOf(d.options.Config)...)
 	if d.nodes != nil {
 		d.nodes.Reconfigured(digest(next))
 	}

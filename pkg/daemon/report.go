@@ -67,6 +67,7 @@ func (d *Daemon) wrote(w reconcile.Write) {
 	d.ask(func(*engine.Engine) {
 		if w.Err == nil || provider.ClassOf(w.Err) == provider.Ambiguous {
 			d.ages[w.Zone] = zoneAge{listed: d.ages[w.Zone].listed, written: d.clock.Wall()}
+			d.wroteTo(w.Zone)
 		}
 		d.writes = append(d.writes, lines...)
 		d.writes = d.writes[max(0, len(d.writes)-keptWrites):]

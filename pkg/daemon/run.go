@@ -91,6 +91,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 	running.start("writer", func(ctx context.Context) error { d.writer.Run(ctx); return nil })
 	running.start("schedule", func(ctx context.Context) error { d.schedule.Run(ctx); return nil })
 	running.start("canary", d.watchCanary)
+	running.start("lists", d.keepFresh)
 	if d.nodes != nil {
 		running.start("nodes", d.nodes.Run)
 	}

@@ -82,7 +82,7 @@ func (s *squad) beat(r *running) {
 		blind := r.status().Canary.State == "fail"
 		n := cluster.Node{
 			Name: r.w.config.Node.Name, Host: "host-" + r.w.config.Node.Name, PID: 7, Heard: r.clock.Boot(),
-			Blind: blind, Leads: r.writesSome(), Stands: r.stands(),
+			Blind: blind, Leads: r.writesSome(), Stands: r.stands(), Wrote: r.tellWrites(),
 		}
 		s.mu.Lock()
 		s.heard[n.Name] = n

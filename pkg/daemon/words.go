@@ -28,6 +28,7 @@ func (d *Daemon) takeWords(words []override.Override, ends []cluster.End) {
 		for _, end := range ends {
 			i := slices.IndexFunc(mine, end.Override.Same)
 			if i >= 0 && !mine[i].Said.After(end.At) {
+				d.lookSoonAtAll()
 				d.step(engine.Clear{Target: end.Override.Target, Kind: end.Override.Kind, By: end.By})
 			}
 		}
@@ -37,6 +38,7 @@ func (d *Daemon) takeWords(words []override.Override, ends []cluster.End) {
 			if o.Over(now) || endedBy(d.ends, o) || i >= 0 && (sameWord(mine[i], o) || mine[i].Said.After(o.Said)) {
 				continue
 			}
+			d.lookSoonAtAll()
 			effects := d.step(engine.Override{Override: o})
 			d.errors.note(fmt.Sprintf("take up the %s of %s from another node", o.Kind, o.Shown()), effects.Err)
 		}
