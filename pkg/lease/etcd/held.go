@@ -224,7 +224,7 @@ func (h *held) Release(ctx context.Context) error {
 	if again {
 		return nil
 	}
-	err := h.lease.revoke(ctx, h.place.id)
+	err := revoke(ctx, h.client, h.place.id)
 	if err == nil || errors.Is(err, rpctypes.ErrLeaseNotFound) {
 		return nil
 	}

@@ -292,9 +292,9 @@ func (l *Lease) leave(ctx context.Context) {
 	l.sweep(ctx)
 }
 
-func (l *Lease) revoke(ctx context.Context, id clientv3.LeaseID) error {
+func revoke(ctx context.Context, client *clientv3.Client, id clientv3.LeaseID) error {
 	return ask(ctx, answerWithin, func(ctx context.Context) error {
-		_, err := l.client.Revoke(ctx, id)
+		_, err := client.Revoke(ctx, id)
 		return err
 	})
 }
@@ -307,7 +307,7 @@ func (l *Lease) sweep(ctx context.Context) {
 	}
 	var left []clientv3.LeaseID
 	for _, id := range l.leftovers {
-		err := l.revoke(ctx, id)
+		err := revoke(ctx, l.client, id)
 		if err != nil && !errors.Is(err, rpctypes.ErrLeaseNotFound) {
 			l.opts.Logger.Debug("a lease could not be revoked; it runs out", "error", err)
 			left = append(left, id)
