@@ -4,8 +4,11 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"sidestep/pkg/lease/etcd/etcdtest"
 )
 
 // beside makes another node of a duo, from the config of the second one and with a
@@ -92,4 +95,54 @@ func TestNodesThatDoNotBelong(t *testing.T) {
 			t.Errorf("%s is %+v", m.config, l)
 		}
 	}
+}
+
+// TestNodesThatShareNoLock puts nodes beside an etcd's leader that its lock does not
+// reach: one with a lock file, one with another prefix of that etcd, one with another
+// etcd. Each finds the stamp of a living leader, which has nothing to write, and writes
+// nothing; when a person takes over at one of them, the leader is told of it.
+func TestNodesThatShareNoLock(t *testing.T) {
+	t.Parallel()
+	p := fencedDuo(t)
+	if code, out, errOut := p.nodes[0].sidestep("drain", ip(p.backends[0]), "--for", "1h", "--reason", "new kernel"); code != 0 {
+		t.Fatalf("drain exited with %d: %s%s", code, out, errOut)
+	}
+	p.wait("the second answer", func() bool { return p.live() == ip(p.backends[1]) })
+	port := etcdtest.Start(t, etcdtest.Options{}).Members[0].Addr
+	besides := map[string]*member{
+		"node mon-1, which leads by an etcd (cluster id ":             p.beside("name: mon-2", "name: mon-7", "leader: {lock: etcd, lease: 10s}", "leader: {lock: file}", "\netcd: ", "\n#"),
+		"node mon-1, which leads by another etcd.prefix of this etcd": p.beside("name: mon-2", "name: mon-8", "/sidestep/test", "/sidestep/tset"),
+		"node mon-1, which leads by another etcd (cluster id ":        p.beside("name: mon-2", "name: mon-9", p.nodes[1].etcd.addr, port),
+	}
+	for _, m := range besides {
+		m.process = m.run()
+	}
+	for want, m := range besides {
+		two := m.waitLeader("two-writers", "mon-1")
+		code, out, errOut := m.sidestep("reconcile")
+		journal, err := os.ReadFile(filepath.Join(m.state(), "journal.jsonl"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for place, said := range map[string]string{"reconcile": out + errOut, "status": two.Detail, "log": m.log.String(), "journal": string(journal)} {
+			if !strings.Contains(said, want) || !strings.Contains(said, "sidestep reconcile --take-over; else nothing is written here before its stamp is 1h old") {
+				t.Errorf("%s of %s does not name %q:\n%s", place, m.config, want, said)
+			}
+		}
+		if code != 4 {
+			t.Errorf("reconcile exited with %d, expected 4", code)
+		}
+		if n := m.front.kinds(p.kind); slices.Contains(n, "write") || slices.Contains(n, "claim") {
+			t.Errorf("%s wrote: %v", m.config, n)
+		}
+	}
+	quiet := p.writes(0)
+	if code, out, errOut := besides["node mon-1, which leads by another etcd.prefix of this etcd"].sidestep("reconcile", "--take-over"); code != 0 || p.live() == ip(p.backends[1]) {
+		t.Errorf("reconcile --take-over exited with %d, and the zone has %s:\n%s%s", code, p.live(), out, errOut)
+	}
+	_, _, _ = p.nodes[0].sidestep("reconcile")
+	if two := p.nodes[0].waitLeader("two-writers", "mon-8"); !strings.Contains(two.Detail, "leads by another etcd.prefix of this etcd") {
+		t.Errorf("the leader says %+v", two)
+	}
+	p.silent(0, quiet)
 }

@@ -124,6 +124,7 @@ type Cluster struct {
 	pending      map[check.Target]Observation // said by us and not written yet
 	blind        bool
 	nodes        map[string]Node
+	known        map[string]bool // names of nodes that were there at some time
 	digest       string
 	reconfigured bool // since the session began
 	owed         bool // a word, or its end, could not be shared when it was said
@@ -150,7 +151,7 @@ func New(o Options) *Cluster {
 	return &Cluster{
 		opts: o, instance: rand.Text(), host: host, began: o.Clock.Wall(), digest: o.Config,
 		limit: rate.NewLimiter(BytesPerSecond, burst), wake: make(chan struct{}, 1),
-		pending: map[check.Target]Observation{}, nodes: map[string]Node{}, yeses: map[string]*asked{},
+		pending: map[check.Target]Observation{}, nodes: map[string]Node{}, known: map[string]bool{}, yeses: map[string]*asked{},
 	}
 }
 
@@ -186,6 +187,14 @@ func (c *Cluster) Nodes() []Node {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return sorted(c.nodes)
+}
+
+// Known reports whether a node of that name was among these at some time, since this
+// one is.
+func (c *Cluster) Known(name string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.known[name]
 }
 
 // Run shares until ctx ends, joins again after every error, and leaves in order.

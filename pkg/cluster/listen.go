@@ -146,6 +146,9 @@ func (s *session) publishNodes() {
 	}
 	s.mu.Lock()
 	s.nodes = nodes
+	for name := range nodes {
+		s.known[name] = true
+	}
 	s.mu.Unlock()
 	var mute error
 	if first := s.speaker(s.opts.Vantage); first != "" && first != s.opts.Node {

@@ -52,6 +52,9 @@ func (d *Daemon) joinNodes(way cluster.Etcd) *cluster.Cluster {
 	})
 }
 
+// knownNode reports whether a node was heard among those that share an etcd.
+func (d *Daemon) knownNode(name string) bool { return d.nodes != nil && d.nodes.Known(name) }
+
 // inTrouble takes why this node is not among the others; nil when it is again. A
 // command says it once, with what it could not do.
 func (d *Daemon) inTrouble(err error) {

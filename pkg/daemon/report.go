@@ -126,12 +126,25 @@ func (d *Daemon) sawRival(zone record.Name, rival *reconcile.TwoWritersError) {
 	case rival != nil && told != rival.Holder && d.leader.leads() && !d.options.Once: // a command has it in its answer
 		d.log.Error("two writers", "zone", string(zone), "error", rival)
 		d.rivalTold[zone] = rival.Holder
+		d.journalRival(zone, rival)
 	}
 	if rival == nil {
 		delete(d.rivals, zone)
 		return
 	}
 	d.rivals[zone] = rival
+}
+
+// journalRival writes down that another node writes a zone.
+func (d *Daemon) journalRival(zone record.Name, rival *reconcile.TwoWritersError) {
+	d.journal("leader", struct {
+		Node   string      `json:"node"`
+		What   string      `json:"what"`
+		Zone   record.Name `json:"zone"`
+		Holder string      `json:"holder"`
+		Since  time.Time   `json:"since"` // by the other's clock
+		Detail string      `json:"detail"`
+	}{d.leader.node, "two-writers", zone, rival.Holder, rival.At, rival.Error()})
 }
 
 // reportFailed takes the end of a round that did not come to its own. Newer work
@@ -155,7 +168,7 @@ func (d *Daemon) reportFailed(r reconcile.Report) {
 	rival, _ := errors.AsType[*reconcile.TwoWritersError](r.Err)
 	d.ask(func(*engine.Engine) {
 		if rival != nil {
-			d.rivals[r.Zone] = rival
+			d.sawRival(r.Zone, rival)
 		}
 		d.step(engine.Failed{Zone: r.Zone, Err: r.Err.Error()})
 	})

@@ -51,6 +51,9 @@ type Term struct {
 	// Cluster is the id of the store that counts the epochs: those of two stores
 	// cannot be compared. 0 where nodes share none.
 	Cluster uint64
+	// Group tells the nodes that lead one after the other by that store from others
+	// that use it beside them: it is of the etcd.prefix. 0 as Cluster.
+	Group uint64
 }
 
 // HeldError says that somebody else holds the lease.

@@ -21,6 +21,7 @@ type Stamp struct {
 	At       time.Time
 	Epoch    uint64
 	Cluster  uint64 // id of the store that counts the epochs; 0 where there is none, and in stamps from before there was this field
+	Group    uint64 // tells nodes that share that store from others that use it, too; 0 as Cluster
 	Seq      uint64
 	Nonce    string // 64 random bits in hexadecimal, new in every call
 	Released bool   // an orderly end: the stamp is nobody's
@@ -37,6 +38,9 @@ func (s Stamp) String() string {
 	text := fmt.Sprintf("v=1 holder=%s at=%d epoch=%d", field(s.Holder), s.At.Unix(), s.Epoch)
 	if s.Cluster != 0 {
 		text += fmt.Sprintf(" cluster=%x", s.Cluster)
+	}
+	if s.Group != 0 {
+		text += fmt.Sprintf(" group=%x", s.Group)
 	}
 	text += fmt.Sprintf(" seq=%d nonce=%s", s.Seq, s.Nonce)
 	if s.Released {
@@ -74,6 +78,7 @@ func ParseStamp(text string) Stamp {
 	}
 	stamp.Epoch = parseCount(fields["epoch"], 10)
 	stamp.Cluster = parseCount(fields["cluster"], 16)
+	stamp.Group = parseCount(fields["group"], 16)
 	stamp.Seq = parseCount(fields["seq"], 10)
 	return stamp
 }

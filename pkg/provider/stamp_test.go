@@ -19,6 +19,7 @@ func TestStampText(t *testing.T) {
 	}{
 		{Stamp{Holder: "mon-1", At: at, Epoch: 12, Seq: 40, Nonce: "5f0c"}, "v=1 holder=mon-1 at=1764460800 epoch=12 seq=40 nonce=5f0c"},
 		{Stamp{Holder: "mon-1", At: at, Epoch: 12, Cluster: 0xcdf818194e3a8c32, Seq: 40, Nonce: "5f0c"}, "v=1 holder=mon-1 at=1764460800 epoch=12 cluster=cdf818194e3a8c32 seq=40 nonce=5f0c"},
+		{Stamp{Holder: "mon-1", At: at, Epoch: 12, Cluster: 0xcdf818194e3a8c32, Group: 0x1a2b3c4d, Seq: 40, Nonce: "5f0c"}, "v=1 holder=mon-1 at=1764460800 epoch=12 cluster=cdf818194e3a8c32 group=1a2b3c4d seq=40 nonce=5f0c"},
 		{Stamp{Holder: "mon-1", At: at, Nonce: "5f0c", Released: true}, "v=1 holder=mon-1 at=1764460800 epoch=0 seq=0 nonce=5f0c released=1"},
 		{Stamp{At: at, Nonce: "5f0c"}, "v=1 holder=- at=1764460800 epoch=0 seq=0 nonce=5f0c"},
 		{Stamp{Holder: `two words="x"`, At: at, Nonce: "5f0c"}, "v=1 holder=two-words--x- at=1764460800 epoch=0 seq=0 nonce=5f0c"},
@@ -63,6 +64,7 @@ func TestStampRoundTrip(t *testing.T) {
 			At:       time.Unix(rapid.Int64Range(0, 1<<40).Draw(t, "at"), 0).UTC(),
 			Epoch:    rapid.Uint64().Draw(t, "epoch"),
 			Cluster:  rapid.Uint64().Draw(t, "cluster"),
+			Group:    uint64(rapid.Uint32().Draw(t, "group")),
 			Seq:      rapid.Uint64().Draw(t, "seq"),
 			Nonce:    rapid.StringMatching(`[0-9a-f]{16}`).Draw(t, "nonce"),
 			Released: rapid.Bool().Draw(t, "released"),

@@ -12,9 +12,9 @@ import (
 	"sidestep/pkg/provider"
 )
 
-// freshStamp is how young another node's stamp has to be for two hosts that
-// both believe to be alone to be the likely reason.
-const freshStamp = time.Hour
+// FreshStamp is how young another node's stamp has to be for two nodes that do not
+// know of each other to be the likely reason.
+const FreshStamp = time.Hour
 
 // claimAttempts is how often a round claims a zone before it ends.
 const claimAttempts = 3
@@ -166,6 +166,7 @@ func (w *worker) stamp() provider.Stamp {
 		At:      w.options.Clock.Wall(),
 		Epoch:   term.Epoch,
 		Cluster: term.Cluster,
+		Group:   term.Group,
 		Seq:     w.seq,
 		Nonce:   nonce(),
 	}

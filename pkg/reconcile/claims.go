@@ -1,6 +1,9 @@
 package reconcile
 
 import (
+	"fmt"
+
+	"sidestep/pkg/lease"
 	"sidestep/pkg/plan"
 	"sidestep/pkg/provider"
 	"sidestep/pkg/record"
@@ -33,21 +36,67 @@ func (w *worker) claims(stamps []provider.Stamp, p plan.Plan) *Claim {
 	return &claim
 }
 
-// rival is the error of a zone whose stamps say that another node writes it, unless
-// the lock says whose the zone is. A stamp of our own name is that of a process before
-// this one; but when this one held the zone, namesakes, and it replaced one of this
-// process, a second node of that name is alive.
-func (w *worker) rival(stamps []provider.Stamp, namesakes bool) *TwoWritersError {
-	if w.options.Handover || w.lease != nil {
+// rival is the error of a zone whose stamps say that another node writes it, which the
+// lock does not keep from that. A stamp of our own name is that of a process before
+// this one; but when this one held the zone, and it replaced one of this process, a
+// second node of that name is alive.
+func (w *worker) rival(stamps []provider.Stamp, held bool) *TwoWritersError {
+	if w.lease != nil {
 		return nil
 	}
-	now := w.options.Clock.Wall()
+	own, now := w.options.Leader.Term(), w.options.Clock.Wall()
 	for _, s := range stamps {
 		namesake := s.Holder == w.options.Node
-		if s.Released || s.Holder == "" || now.Sub(s.At) > freshStamp || namesake && (!namesakes || w.past[s.Nonce]) {
+		switch {
+		case s.Released, s.Holder == "", now.Sub(s.At) > FreshStamp, namesake && (!held || w.past[s.Nonce]),
+			w.options.Handover && !w.beyond(own, s, held):
 			continue
 		}
-		return &TwoWritersError{Holder: s.Holder, At: s.At, Namesake: namesake}
+		return &TwoWritersError{Holder: s.Holder, At: s.At, Namesake: namesake, By: ledBy(own, s)}
 	}
 	return nil
+}
+
+// beyond reports whether the lock that nodes share does not reach who wrote a stamp.
+// One who is known among them led by it before it was built anew; but not in the time
+// of this leadership.
+func (w *worker) beyond(own lease.Term, s provider.Stamp, held bool) bool {
+	if own.Cluster == 0 { // this process does not lead, and what its store is called is not known
+		return s.Cluster == 0 && s.Epoch == 0 && !w.known(s.Holder)
+	}
+	return !SharesLock(own, s) && (held || !w.known(s.Holder))
+}
+
+func (w *worker) known(node string) bool {
+	return node == w.options.Node || w.options.Known != nil && w.options.Known(node)
+}
+
+// heldNow reports whether this process held the zone's stamp since it leads.
+func (w *worker) heldNow() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.held && !w.anew
+}
+
+// SharesLock reports whether a stamp is of a leader by the same store and in the same
+// group as that leadership: what their epochs say of each other holds. A stamp from
+// before there were groups is of every group.
+func SharesLock(own lease.Term, s provider.Stamp) bool {
+	return s.Cluster != 0 && s.Cluster == own.Cluster && (s.Group == 0 || s.Group == own.Group)
+}
+
+// ledBy says how the writer of a stamp leads, as far as that is another way than ours.
+func ledBy(own lease.Term, s provider.Stamp) string {
+	switch {
+	case s.Cluster == 0 && own.Cluster == 0:
+		return ""
+	case s.Cluster == 0:
+		return "by lock: file or zone, and by no etcd"
+	case own.Cluster == 0:
+		return fmt.Sprintf("by an etcd (cluster id %x)", s.Cluster)
+	case s.Cluster == own.Cluster:
+		return "by another etcd.prefix of this etcd"
+	default:
+		return fmt.Sprintf("by another etcd (cluster id %x, this one's is %x)", s.Cluster, own.Cluster)
+	}
 }

@@ -67,8 +67,12 @@
 // after it, whatever its own clock gives it yet. A stamp that cannot be compared,
 // since another etcd counted its epoch or the same one was built anew from nothing,
 // is taken over once it stood still for Options.Silence: or the leaders of an etcd
-// that counts from 1 again could never write. Beside a stamp of a version that is not
-// known here nothing is written.
+// that counts from 1 again could never write. But a stamp that is neither of this etcd
+// and this group nor of a node that was heard here is of somebody whom the lock does
+// not reach, and a leader that has nothing to write lets its stamp stand still, too:
+// while it is younger than FreshStamp it is a second writer's (TwoWritersError). So is
+// each such stamp that comes while this process holds the zone. Beside a stamp of a
+// version that is not known here nothing is written.
 //
 // The name servers are asked after the round (late.go), unless somebody waits for its
 // answer: that the zone is written does not wait for them. One that has not come round

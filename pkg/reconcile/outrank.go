@@ -69,7 +69,7 @@ func (w *worker) see(ctx context.Context, stamps []provider.Stamp) {
 // whatever its epoch: the etcd counts anew.
 func (w *worker) outranked(stamps []provider.Stamp, own lease.Term) error {
 	for _, s := range stamps {
-		if w.another(s) && s.Cluster == own.Cluster && s.Epoch > own.Epoch && w.sight.under == own {
+		if w.another(s) && SharesLock(own, s) && s.Epoch > own.Epoch && w.sight.under == own {
 			return &OutrankedError{Zone: w.zone.Name, Holder: s.Holder, Epoch: s.Epoch, Own: own.Epoch}
 		}
 	}
@@ -88,12 +88,12 @@ func (w *worker) silence(stamps []provider.Stamp) (until time.Duration, why stri
 	own := w.options.Leader.Term()
 	for _, s := range stamps {
 		switch {
-		case !w.another(s), s.Cluster == own.Cluster && s.Epoch <= own.Epoch:
+		case !w.another(s), SharesLock(own, s) && s.Epoch <= own.Epoch:
 			continue
-		case s.Cluster == own.Cluster:
+		case SharesLock(own, s):
 			why = fmt.Sprintf("the stamp is of %s with epoch %d, and this etcd, of the same id, has only come to %d: it was built anew or restored", s.Holder, s.Epoch, own.Epoch)
 		default:
-			why = fmt.Sprintf("the stamp is of %s, which led by another etcd (cluster id %x, this one's is %x)", s.Holder, s.Cluster, own.Cluster)
+			why = fmt.Sprintf("the stamp is of %s, which led %s", s.Holder, ledBy(own, s))
 		}
 		since := w.sight.within(own, w.options.Clock.Boot())
 		return since + w.options.Silence, fmt.Sprintf("%s; it is taken over when it stays as it is for %s", why, lease.Short(w.options.Silence))

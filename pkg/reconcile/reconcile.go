@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -67,10 +68,14 @@ type Options struct {
 	Clock    clock.Clock
 	Leader   Leader
 	Call     time.Duration // no call is given longer, whatever the adapter asks for; 0 is no limit
-	Handover bool          // the lock tells nodes of several hosts apart: another's stamp is that of a leader before
+	Handover bool          // nodes of several hosts share the lock: the stamp of one of them is that of a leader before
 	Silence  time.Duration // a stamp whose epoch cannot be compared with ours is taken over when it stayed as it is for so long
 	Ask      Ask           // nil verifies by listing only
-	Find     Find          // nil asks only servers that are known
+
+	// Known reports whether a node of that name was heard among those that share the
+	// lock; safe for concurrent use. nil knows of none.
+	Known    func(node string) bool
+	Find     Find // nil asks only servers that are known
 	Retry    provider.Backoff
 	Report   func(Report)       // called from the zones' workers, by each after the other
 	Verified func(Verification) // called from the zones' workers, after the Report of a round that nobody waited for or whose name servers lagged
@@ -150,18 +155,23 @@ type TwoWritersError struct {
 	Holder   string
 	At       time.Time // by the other's wall clock
 	Namesake bool      // the other one has this node's own name
+	By       string    // how it leads, in words; empty for as this node does
 }
 
 // Error names the other node and the ways on.
 func (e *TwoWritersError) Error() string {
 	who := "node " + e.Holder
 	hint := "stop it there"
+	if e.By != "" {
+		who += ", which leads " + e.By + ","
+		hint += ", or give all nodes the same leader and etcd"
+	}
 	if e.Namesake {
-		who = "another process of this node's own name, " + e.Holder + ","
+		who = "another process of this node's own name, " + strings.TrimPrefix(strings.TrimSuffix(who, ","), "node ") + ","
 		hint = "stop it, or give each its own node.name"
 	}
-	return fmt.Sprintf("two writers: %s wrote this zone at %s and has not released it; %s, or take over from it: sidestep reconcile --take-over",
-		who, e.At.UTC().Format(time.RFC3339), hint)
+	return fmt.Sprintf("two writers: %s wrote this zone at %s and has not released it; %s, or take over from it: sidestep reconcile --take-over; else nothing is written here before its stamp is %s old",
+		who, e.At.UTC().Format(time.RFC3339), hint, lease.Short(FreshStamp))
 }
 
 // Reconciler writes zones. Its methods are safe for concurrent use.

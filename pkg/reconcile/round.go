@@ -53,7 +53,7 @@ func (w *worker) round(ctx context.Context, work engine.Work, orders Orders) Rep
 	r := w.newRound(work, orders)
 	r.report.Err = r.run(ctx)
 	if r.report.Final = r.current; r.snapshot != nil {
-		r.report.Rival = r.rival(r.snapshot.Stamps, r.held)
+		r.report.Rival = r.rival(r.snapshot.Stamps, r.heldNow())
 	}
 	return r.report
 }
@@ -168,7 +168,7 @@ func (r *round) advance(ctx context.Context) (more bool, err error) {
 // other reason to write. In a zone that is frozen it stays, and that is what stops the
 // round, unless the stamp is the lease, which no freeze is about.
 func (r *round) takesOver() bool {
-	switch rival := r.rival(r.snapshot.Stamps, r.held); {
+	switch rival := r.rival(r.snapshot.Stamps, r.heldNow()); {
 	case !r.orders.TakeOver:
 		return false
 	case r.lease != nil:

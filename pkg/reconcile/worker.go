@@ -341,7 +341,7 @@ func (w *worker) look(ctx context.Context) Report {
 	w.watch(snapshot)
 	seen := w.zoneOf(snapshot)
 	w.seen, report.Seen = &seen, &seen
-	report.Rival = w.rival(snapshot.Stamps, w.held)
+	report.Rival = w.rival(snapshot.Stamps, w.heldNow())
 	return report
 }
 

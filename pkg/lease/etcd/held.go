@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"io"
 	"os"
 	"sync"
@@ -199,7 +200,14 @@ func tenths(d time.Duration) time.Duration { return d.Round(100 * time.Milliseco
 func (h *held) Term() lease.Term {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return lease.Term{Epoch: uint64(h.place.created), Cluster: h.cluster} //nolint:gosec // revisions count from 1
+	return lease.Term{Epoch: uint64(h.place.created), Cluster: h.cluster, Group: group(h.lease.opts.Prefix)} //nolint:gosec // revisions count from 1
+}
+
+// group is short for a prefix: what stands in a zone is kept small.
+func group(prefix string) uint64 {
+	sum := fnv.New32a()
+	_, _ = sum.Write([]byte(prefix)) // never fails (hash.Hash)
+	return uint64(sum.Sum32())
 }
 
 // Until implements lease.Held.

@@ -99,7 +99,7 @@ func (e *env) listBy(a provider.Adapter) *provider.Snapshot {
 // stamp is one that was never used before.
 func (e *env) stamp(holder string) provider.Stamp {
 	e.seq++
-	return provider.Stamp{Holder: holder, At: time.Unix(1764460800, 0).UTC(), Epoch: 1, Cluster: 0xcdf818194e3a8c32, Seq: e.seq, Nonce: fmt.Sprintf("%016x", 0xabc0000+e.seq)}
+	return provider.Stamp{Holder: holder, At: time.Unix(1764460800, 0).UTC(), Epoch: 1, Cluster: 0xcdf818194e3a8c32, Group: 0x1a2b3c4d, Seq: e.seq, Nonce: fmt.Sprintf("%016x", 0xabc0000+e.seq)}
 }
 
 // fencer is the adapter as what it promises to be.

@@ -60,7 +60,7 @@ func (e *env) wantStamp(want provider.Stamp) {
 		return
 	}
 	got := stamps[0]
-	same := got.Holder == want.Holder && got.At.Equal(want.At) && got.Epoch == want.Epoch && got.Cluster == want.Cluster && got.Seq == want.Seq &&
+	same := got.Holder == want.Holder && got.At.Equal(want.At) && got.Epoch == want.Epoch && got.Cluster == want.Cluster && got.Group == want.Group && got.Seq == want.Seq &&
 		got.Nonce == want.Nonce && got.Released == want.Released
 	if !same || got.Raw != want.String() {
 		e.Errorf("expected the stamp %q, got %q", want, got)
