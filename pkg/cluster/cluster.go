@@ -60,6 +60,7 @@ type Node struct {
 	Since                                time.Time     // when its process began, by its own clock
 	Heard                                time.Duration // boot time of the last beat; 0 when none came yet
 	Blind                                bool
+	Gone                                 bool    // its keys are, and it did not say that it ends
 	Leads                                bool    // it writes, by its own word
 	Stands                               bool    // it waits for the lead, or has it, and sees
 	Wrote                                []Wrote // some zones that it wrote a short while ago
@@ -130,6 +131,7 @@ type Cluster struct {
 	owed         bool // a word, or its end, could not be shared when it was said
 
 	yeses map[string]*asked // by id; Run's alone
+	lost  map[string]Node   // that are gone without a word; Run's alone
 }
 
 // New makes a Cluster. Nothing is dialled before Run.
@@ -151,7 +153,8 @@ func New(o Options) *Cluster {
 	return &Cluster{
 		opts: o, instance: rand.Text(), host: host, began: o.Clock.Wall(), digest: o.Config,
 		limit: rate.NewLimiter(BytesPerSecond, burst), wake: make(chan struct{}, 1),
-		pending: map[check.Target]Observation{}, nodes: map[string]Node{}, known: map[string]bool{}, yeses: map[string]*asked{},
+		pending: map[check.Target]Observation{}, nodes: map[string]Node{}, known: map[string]bool{},
+		yeses: map[string]*asked{}, lost: map[string]Node{},
 	}
 }
 

@@ -31,6 +31,9 @@
 // A yes is taken by every node that is there, once, and by those that come while no
 // leader has answered it: what waits for a person afterwards may be something else.
 //
+// A node that ends in order says so with its last beat. One that is gone without a word
+// stays among the nodes for a day, as silent, or until it comes again.
+//
 // One node speaks for a vantage: the first that came. A second one is told, as is a
 // node whose name another one has.
 //

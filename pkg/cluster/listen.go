@@ -19,6 +19,7 @@ type peer struct {
 	fresh   bool // it was heard since we listen
 	whole   bool // all that it says is news
 	beaten  bool // it was heard just now
+	left    bool // it said that it ends
 	news    map[check.Target]Observation
 	shards  map[string]map[check.Target]Observation // by key
 	rubbish string                                  // what of it cannot be read
@@ -38,6 +39,7 @@ func (s *session) takeNode(name string, kv *mvccpb.KeyValue, gone bool) {
 	if gone {
 		p := s.heard[name]
 		delete(s.heard, name)
+		s.lose(name, p)
 		if p != nil && name != s.opts.Node && p.is.Vantage != s.opts.Vantage && s.speaker(p.is.Vantage) == "" {
 			s.opts.Left(p.is.Vantage)
 		}
@@ -47,6 +49,9 @@ func (s *session) takeNode(name string, kv *mvccpb.KeyValue, gone bool) {
 	is, err := read(kv.Value, func(b beat) int { return b.Version })
 	if err != nil {
 		p.rubbish = err.Error()
+		return
+	}
+	if p.left = is.Left; is.Left {
 		return
 	}
 	if p.is.Instance != is.Instance {
@@ -128,14 +133,19 @@ func (s *session) deliver() {
 	s.publishNodes()
 }
 
+// node is what a node says of itself that stays true when it is gone.
+func (p *peer) node(name string) Node {
+	return Node{
+		Name: name, Vantage: p.is.Vantage, Host: p.is.Host, Release: p.is.Release, Config: p.is.Config, PID: p.is.PID, Since: p.is.Since,
+	}
+}
+
 // publishNodes renews what people are told, and finds out whether we speak.
 func (s *session) publishNodes() {
 	nodes := map[string]Node{}
 	for name, p := range s.heard {
-		n := Node{
-			Name: name, Vantage: p.is.Vantage, Host: p.is.Host, Release: p.is.Release, Config: p.is.Config,
-			PID: p.is.PID, Since: p.is.Since, Blind: p.is.Blind, Leads: p.is.Leads, Stands: p.is.Stands, Wrote: p.is.Wrote, Mute: p.rubbish,
-		}
+		n := p.node(name)
+		n.Blind, n.Leads, n.Stands, n.Wrote, n.Mute = p.is.Blind, p.is.Leads, p.is.Stands, p.is.Wrote, p.rubbish
 		if p.fresh || name == s.opts.Node {
 			n.Heard = p.heard
 		}
@@ -144,6 +154,7 @@ func (s *session) publishNodes() {
 		}
 		nodes[name] = n
 	}
+	s.addLost(nodes)
 	s.mu.Lock()
 	s.nodes = nodes
 	for name := range nodes {

@@ -247,6 +247,9 @@ func (s *session) leave(ctx context.Context) {
 	}
 	leaving, cancel := context.WithTimeout(context.WithoutCancel(ctx), answerWithin)
 	defer cancel()
+	if ctx.Err() != nil {
+		s.farewell(leaving)
+	}
 	if _, err := s.client.Revoke(leaving, s.lease); err != nil {
 		s.opts.Logger.Debug("our keys stay in etcd until their lease ends", "error", err)
 	}

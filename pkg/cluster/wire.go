@@ -30,6 +30,7 @@ type beat struct {
 	Blind    bool      `json:"blind,omitempty"`
 	Leads    bool      `json:"leads,omitempty"`
 	Stands   bool      `json:"stands,omitempty"`
+	Left     bool      `json:"left,omitempty"` // it ends in order: its last beat
 	Wrote    []Wrote   `json:"wrote,omitempty"`
 	Count    uint64    `json:"count"` // one more each time
 }

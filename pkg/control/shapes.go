@@ -104,7 +104,7 @@ type Node struct {
 	Since   time.Time  `json:"since"`   // when its process began, by its own clock
 	Own     bool       `json:"own"`     // it is the node that answers
 	Heard   *time.Time `json:"heard"`   // when it was heard last, by this node's clock; null when it was not yet
-	Silent  bool       `json:"silent"`  // it was not heard for too long
+	Silent  bool       `json:"silent"`  // it was not heard for too long, or is gone without a word
 	Blind   bool       `json:"blind"`   // its canary fails
 	Mute    string     `json:"mute"`    // why what it says counts for nothing; empty when it counts
 }

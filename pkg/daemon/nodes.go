@@ -190,7 +190,7 @@ func (d *Daemon) nodeNotices() []string {
 		if n.Mute != "" && n.Name != d.config.Node.Name {
 			notices = append(notices, fmt.Sprintf("what node %s says counts for nothing: %s", n.Name, n.Mute))
 		}
-		if n.Config != "" && n.Config != mine {
+		if n.Config != "" && n.Config != mine && !n.Gone {
 			others = append(others, fmt.Sprintf("%s (%s)", n.Name, n.Config))
 		}
 	}
@@ -215,7 +215,7 @@ func (d *Daemon) describeNodes() []control.Node {
 		}
 		if n.Heard > 0 {
 			at := now.Wall.Add(n.Heard - now.Boot).Round(time.Millisecond)
-			node.Heard, node.Silent = &at, now.Boot-n.Heard > engine.SilentAfter
+			node.Heard, node.Silent = &at, n.Gone || now.Boot-n.Heard > engine.SilentAfter
 		}
 		list = append(list, node)
 	}
