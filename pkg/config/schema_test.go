@@ -136,6 +136,9 @@ here is an error, and so is one whose feature this version does not have yet (ma
   each address, up to 16. One that passes is enough, all must fail to bring it down, and what a resolver cannot tell counts for nothing.
 - **Secrets** are ` + "`env:NAME`" + ` (an environment variable), ` + "`file:PATH`" + ` (relative to the config's folder; line breaks at the end are cut off),
   ` + "`credential:NAME`" + ` (a file in systemd's $CREDENTIALS_DIRECTORY), or the text itself. No output shows them.
+- **Nodes that share an etcd** compare their configs by a digest, and status names those whose config is another. What may differ from node
+  to node is not in it: node, state, control, canary, the source and the certificate files of checks, verify.servers, every secret, and how the node
+  reaches etcd (all but its prefix) and the providers (endpoint, server, transfer_from, file, listen, profile, region, role_arn, tsig, insecure).
 - ` + "`NAME`" + ` in a path stands for a name of your own, ` + "`[]`" + ` for an element of a list.
 - The file must belong to root or to the user, and nobody else may be able to write it.
 - Environment variables ` + "`SIDESTEP_…`" + ` stand for flags of the command line (` + "`SIDESTEP_CONFIG` for `--config`" + `), never for keys of this file.

@@ -167,12 +167,9 @@ func (d *Daemon) onlyHere(unshared error) string {
 	return ""
 }
 
-// digest tells configs apart by what they steer, and how. What may differ from node
-// to node is left out.
+// digest tells configs apart by what they steer, and how.
 func digest(c *config.Config) string {
-	common := *c
-	common.Node, common.State, common.Control = config.Config{}.Node, config.Config{}.State, config.Config{}.Control
-	sum := sha256.Sum256(common.Show())
+	sum := sha256.Sum256(c.Common().Show())
 	return hex.EncodeToString(sum[:4])
 }
 
@@ -195,7 +192,7 @@ func (d *Daemon) nodeNotices() []string {
 		}
 	}
 	if len(others) > 0 {
-		notices = append(notices, fmt.Sprintf("the config of this node (%s) is another than that of %s: they may want different answers; give all nodes one config but for node, state and control",
+		notices = append(notices, fmt.Sprintf("the config of this node (%s) is another than that of %s: they may want different answers; give all nodes one config, but for what may differ: node, state, control, canary, the source of checks, secrets, and how each reaches etcd and the providers",
 			mine, strings.Join(others, ", ")))
 	}
 	return append(notices, d.sightNotices()...)
