@@ -30,7 +30,7 @@ func heardWords(n control.Node, now time.Time) string {
 		text += ", blind: its canary fails"
 	}
 	if n.Mute != "" {
-		text += ", counts for nothing"
+		text += ", counts for itself alone"
 	}
 	return text
 }

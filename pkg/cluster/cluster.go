@@ -64,7 +64,7 @@ type Node struct {
 	Leads                                bool    // it writes, by its own word
 	Stands                               bool    // it waits for the lead, or has it, and sees
 	Wrote                                []Wrote // some zones that it wrote a short while ago
-	Mute                                 string  // why what it says counts for nothing; empty when it counts
+	Mute                                 string  // why what it sees counts for itself alone; empty when it counts here
 }
 
 // Wrote is how often a node wrote a zone since its process began.

@@ -106,7 +106,7 @@ type Node struct {
 	Heard   *time.Time `json:"heard"`   // when it was heard last, by this node's clock; null when it was not yet
 	Silent  bool       `json:"silent"`  // it was not heard for too long, or is gone without a word
 	Blind   bool       `json:"blind"`   // its canary fails
-	Mute    string     `json:"mute"`    // why what it says counts for nothing; empty when it counts
+	Mute    string     `json:"mute"`    // why what it sees counts for itself alone; empty when it counts here
 }
 
 // Schedule is how punctually this node probes. The counters grow from the start

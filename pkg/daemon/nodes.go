@@ -185,7 +185,7 @@ func (d *Daemon) nodeNotices() []string {
 	mine := digest(d.config)
 	for _, n := range d.peers() {
 		if n.Mute != "" && n.Name != d.config.Node.Name {
-			notices = append(notices, fmt.Sprintf("what node %s says counts for nothing: %s", n.Name, n.Mute))
+			notices = append(notices, fmt.Sprintf("what node %s sees counts for itself alone: %s", n.Name, n.Mute))
 		}
 		if n.Config != "" && n.Config != mine && !n.Gone {
 			others = append(others, fmt.Sprintf("%s (%s)", n.Name, n.Config))
