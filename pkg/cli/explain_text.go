@@ -107,36 +107,6 @@ func sameValues(a, b []string) bool {
 	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
 }
 
-// doubts says what makes a target look down, or not be judged, that is not its
-// own doing. What concerns the whole node is among the notices.
-func (x *explainer) doubts(r control.ExplainedRecord) []string {
-	var list []string
-	for _, a := range r.Answers {
-		for _, t := range a.Targets {
-			for _, doubt := range x.doubt(t) {
-				if !slices.Contains(list, doubt) { // two answers can rest on one target
-					list = append(list, doubt)
-				}
-			}
-		}
-	}
-	return list
-}
-
-func (x *explainer) doubt(t control.ExplainedTarget) []string {
-	switch r := t.Results; {
-	case t.Last == nil || r == nil:
-		return nil
-	case t.Last.Result == "unknown":
-		return []string{fmt.Sprintf("the fault is OURS, not that of %s: %s", t.ID, t.Detail)}
-	case t.Verdict != "up" && r.Unknown > 0 && r.Unknown >= r.Fail:
-		return []string{fmt.Sprintf("%d of the %d results of %s that did not pass were OUR OWN FAULT", r.Unknown, r.Unknown+r.Fail, t.ID)}
-	case silent(t):
-		return []string{fmt.Sprintf("%s was not probed since %s", t.ID, x.when(t.Last.At))}
-	}
-	return nil
-}
-
 func (x *explainer) answer(a control.ExplainedAnswer, r control.ExplainedRecord) {
 	state := a.State
 	if state == "unknown" && r.Listed {

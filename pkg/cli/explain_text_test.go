@@ -23,6 +23,27 @@ func TestADoubtIsToldOnce(t *testing.T) {
 	}
 }
 
+// A node that cannot tell does not deny what the other vantages find.
+func TestADoubtBesideOtherVantages(t *testing.T) {
+	target := control.ExplainedTarget{
+		Target: control.Target{ID: "web@192.0.2.9", Detail: "not counted: the canary fails", Counted: &control.Counted{Verdict: "down"}, Vantages: []control.Vantage{
+			{Name: "eu", Own: true, Blind: true, Verdict: "unknown"},
+			{Name: "us", Verdict: "down", Phase: "connect", Cause: "refused"},
+			{Name: "asia", Verdict: "up", Silent: true},
+		}},
+		Last: &control.Last{Result: "unknown"}, Results: &control.Results{},
+	}
+	x := explainer{new(strings.Builder), control.Explanation{}}
+	want := "THIS NODE cannot tell of web@192.0.2.9 (not counted: the canary fails), so that its own word does not count; others can: us down connect/refused"
+	if got := x.doubt(target); !slices.Equal(got, []string{want}) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+	target.Vantages[1].Verdict = "unknown"
+	if got := x.doubt(target); !strings.HasSuffix(got[0], "; no other vantage can tell either") {
+		t.Errorf("got %q", got)
+	}
+}
+
 // A zone that was not listed yet, and a record set that is not planned yet, are
 // neither an outage nor in order.
 func TestExplainOfWhatIsNotKnown(t *testing.T) {
