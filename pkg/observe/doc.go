@@ -54,8 +54,8 @@
 // the resolvers. What leads to this machine or its neighbours is not dialled, as
 // filtering resolvers answer so. A kept connection that a server closes is
 // replaced at the next sample, as clients do, and the Reply says when and how it
-// ended. One whose request gets no answer in time is closed by us where the
-// protocol has no other way (HTTP/1.1).
+// ended. One whose request gets no answer in time, or none of HTTP, is closed by
+// us where the protocol has no other way (HTTP/1.1), and counts as ended by us.
 //
 // With a Via every request goes through a proxy, or to a gateway, whose address
 // stays: that is then the socket peer, and the identity of the backend alone

@@ -32,8 +32,9 @@ type link struct {
 	raw      *watched
 	multi    bool // it speaks HTTP/2, where a request can end without its connection
 
-	mu  sync.Mutex
-	end *End
+	mu     sync.Mutex
+	asking bool // a request is on its way, whose outcome tells who ended the connection
+	end    *End
 }
 
 // watched remembers how reading from a connection ended, below TLS.
@@ -145,13 +146,19 @@ func (l *link) ask(ctx context.Context, r *Request, out *Reply) *fault {
 	}
 	l.requests++
 	out.Requests = l.requests
+	l.busy(true)
+	defer l.busy(false)
 	response, err := l.conn.RoundTrip(request.WithContext(ctx))
 	if err != nil {
 		return faultOf(check.PhaseHeaders, orContext(ctx, err))
 	}
 	defer func() { _ = response.Body.Close() }()
 	if !l.multi && response.Close {
-		l.note(ByServer, "it asked for the end with its answer (Connection: close)")
+		why := "Connection: close"
+		if !response.ProtoAtLeast(1, 1) {
+			why = response.Proto + " without keep-alive"
+		}
+		l.note(ByServer, "it asked for the end with its answer ("+why+")")
 	}
 	if f := l.read(ctx, r, response, out); f != nil {
 		return f
@@ -178,24 +185,35 @@ func (l *link) read(ctx context.Context, r *Request, response *http.Response, ou
 	return nil
 }
 
-// look is the end of the connection, nil while requests can be sent. What we
-// have not closed, the server has.
+// busy says when a request begins and when its outcome is known. The library
+// closes a connection by itself in between, when the time of the request is over.
+func (l *link) busy(asking bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.asking = asking
+}
+
+// look is the end of the connection, nil while requests can be sent and while one
+// is on its way. What we have not closed, the server has.
 func (l *link) look() *End {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.end == nil && l.conn.Err() != nil {
-		l.end = &End{Address: l.address, At: time.Now(), By: ByServer, How: l.raw.how()}
+	if l.end == nil && !l.asking && l.conn.Err() != nil {
+		l.end = &End{Address: l.address, At: time.Now(), By: ByServer, How: l.how()}
 	}
 	return l.end
 }
 
 // how words the end of reading. Without one the end came in an upper layer.
-func (w *watched) how() string {
+func (l *link) how() string {
+	w := l.raw
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {
-	case w.err == nil:
+	case w.err == nil && l.multi:
 		return "it takes no more requests (a GOAWAY, or the end of TLS)"
+	case w.err == nil:
+		return "it takes no more requests (the end of TLS, or bytes that nobody asked for)"
 	case errors.Is(w.err, io.EOF):
 		return "it closed the connection"
 	}
@@ -205,7 +223,7 @@ func (w *watched) how() string {
 // failed lets a connection go whose request failed, unless it carries others.
 func (l *link) failed(ctx context.Context, f *fault) {
 	switch {
-	case ctx.Err() != nil && !l.multi:
+	case !l.multi && (ctx.Err() != nil || f.cause == check.CauseMismatch):
 		l.close(ByUs, "its request failed: "+f.detail)
 	case l.look() != nil:
 	case f.cause == check.CauseReset:

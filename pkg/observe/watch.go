@@ -91,8 +91,9 @@ func (w *Watcher) Retire(why string) {
 	w.was, w.kept = w.kept.end, nil
 }
 
-// Sample looks at everything once. It takes at most twice Options.Timeout: the
-// requests wait for the resolver's answer.
+// Sample looks at everything once. It takes at most three times Options.Timeout:
+// the requests wait for the resolver's answer, and a request on the kept connection
+// that the server ends instead of an answer is made again.
 func (w *Watcher) Sample(ctx context.Context) Sample {
 	s := Sample{At: time.Now(), Servers: make([]View, len(w.o.Servers))}
 	var all sync.WaitGroup
@@ -186,12 +187,12 @@ func (w *Watcher) askNew(ctx context.Context, way way) []Reply {
 // server ends it instead of an answer, the request goes over another one, as
 // clients do.
 func (w *Watcher) askKept(ctx context.Context, way way) *Reply {
-	ctx, cancel := context.WithTimeout(ctx, w.o.Timeout)
-	defer cancel()
 	at := time.Now()
 	if w.kept != nil && w.kept.look() == nil {
 		r := &Reply{At: at, Address: w.kept.address}
-		w.askOver(ctx, w.kept, r)
+		part, cancel := context.WithTimeout(ctx, w.o.Timeout)
+		w.askOver(part, w.kept, r)
+		cancel()
 		end := w.kept.look()
 		if r.Reached() || end == nil || end.By == ByUs {
 			r.Ended = w.lost()
@@ -202,6 +203,8 @@ func (w *Watcher) askKept(ctx context.Context, way way) *Reply {
 	if w.was = nil; r.Ended == nil {
 		r.Ended = w.lost()
 	}
+	ctx, cancel := context.WithTimeout(ctx, w.o.Timeout) // of its own: what the old one used up is no fault of the new one
+	defer cancel()
 	w.reopen(ctx, way, r)
 	if end := w.lost(); end != nil && r.Ended == nil {
 		r.Ended = end
