@@ -248,7 +248,7 @@ func TestVantagesOfThreeNodes(t *testing.T) {
 	b.etcd.Members[0].Pause()
 	said, err := second.daemon.Override(t.Context(), control.OverrideRequest{Kind: "freeze", Target: "all", For: "1h", Reason: "audit"}, "ann")
 	b.etcd.Members[0].Resume()
-	if err != nil || !strings.HasPrefix(said.Here, "it holds at this node only: ") {
+	if err != nil || !strings.HasPrefix(said.Noted, "it holds at this node only: ") || said.Exit != control.ExitProvider {
 		t.Errorf("a freeze while etcd is away: %+v, %v", said, err)
 	}
 	for _, n := range b.nodes {
@@ -256,7 +256,7 @@ func TestVantagesOfThreeNodes(t *testing.T) {
 	}
 	b.etcd.Members[0].Pause()
 	said, err = third.daemon.ClearOverride(t.Context(), control.ClearRequest{Target: "all"}, "bob")
-	if err != nil || !strings.HasPrefix(said.Here, "it holds at this node only: ") || third.status().Frozen != nil {
+	if err != nil || !strings.HasPrefix(said.Noted, "it holds at this node only: ") || said.Exit != control.ExitProvider || third.status().Frozen != nil {
 		t.Errorf("its end while etcd is away: %+v, %v, frozen %v", said, err, third.status().Frozen)
 	}
 	b.etcd.Members[0].Resume()

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -71,17 +72,24 @@ func TestACommandOnAnyNode(t *testing.T) {
 
 	leader.signal(t, syscall.SIGSTOP)
 	began := time.Now()
-	standby.says(4, "noted: www.example.com; mon-1 leads, and has not answered", "approve", "www.example.com")
+	var both sync.WaitGroup // before another leads
+	both.Go(func() {
+		standby.says(4, "noted: www.example.com; mon-1 leads, and has not answered", "approve", "www.example.com")
+	})
+	standby.says(4, "mon-1 leads, and has not answered within 5s; nothing is written before", "drain", one, "--for", "1h", "--reason", "new kernel")
+	both.Wait()
 	if took := time.Since(began); took > 20*time.Second {
 		t.Errorf("it waited %s for a leader that does not answer", took)
 	}
 	leader.signal(t, syscall.SIGCONT)
+	third.says(0, "cleared: drain "+one, "undrain", one)
 
 	third.says(0, "there is no drain", "undrain", one) // and hears that nothing is frozen
 	standby.etcd.set(true)                             // which is the third's way, too
 	third.says(5, "nothing was written, since it is not known who leads: ", "reconcile")
-	third.says(0, "it holds at this node only: the other nodes are told by the next command here", "drain", one, "--for", "1h", "--reason", "new kernel")
-	third.says(0, "cleared: drain "+one, "undrain", one)
+	third.says(5, "it holds at this node only: the other nodes are told by the next command here", "drain", one, "--for", "1h", "--reason", "new kernel")
+	third.says(5, "cleared: drain "+one, "undrain", one)
+	third.says(5, "noted: www.example.com; at this node only", "approve", "www.example.com")
 	third.says(0, "what persons said at the other nodes is not known here: share with other nodes: ", "override", "list")
 	if _, stdout, stderr := third.sidestep("undrain", one); strings.Count(stdout+stderr, "share with other nodes: ") != 1 {
 		t.Errorf("says more than once that etcd is away:\n%s%s", stdout, stderr)

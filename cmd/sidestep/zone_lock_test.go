@@ -142,6 +142,15 @@ func TestZoneLock(t *testing.T) {
 			first.says("leader", "mon-1")
 			second.start()
 			second.says("standby", "mon-1")
+			for _, args := range [][]string{
+				{"drain", walkAnswers[0], "--for", "1h", "--reason", "new kernel"},
+				{"undrain", walkAnswers[0]},
+				{"freeze", "--for", "1h", "--reason", "audit"},
+				{"unfreeze"},
+			} {
+				second.world.says(4, "this word is kept at this node only, and changes nothing in zone example.com. as long as mon-1 leads it: say it there", args...)
+			}
+			second.world.says(4, "noted: www.example.com; at this node only, where nothing waits, and mon-1 leads: say it there", "approve", "www.example.com")
 			l.must(l.backends[0].Break(lab.Refuse))
 			l.answers(walkAnswers[1])
 			fault.strike(first)

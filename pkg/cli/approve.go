@@ -39,7 +39,8 @@ to hear of it, as has the node that leads after it.
 
 Exit codes: 0 approved, 2 no such NAME, ADDRESS, SITE or ZONE, another plan than
 CHECKSUM, or usage or config, 4 noted and not answered yet by the node that
-leads, or the lock is held, 5 provider or network error, 1 other failure.`,
+leads, or to be said there, or the lock is held, 5 provider or network error,
+1 other failure.`,
 		Example: `  sidestep approve www.example.com
   sidestep approve example.com --plan 3f2a9c01b7de`,
 		Args: arguments(1, 1, "TARGET"),

@@ -23,6 +23,9 @@ func (a *app) printOverruled(o control.Overruled) error {
 		return nil
 	}
 	now := time.Now()
+	if o.Noted != "" {
+		fmt.Fprintln(a.io.Out, o.Noted)
+	}
 	a.printWord(o, now)
 	a.printForeseen(o, now)
 	if o.Here != "" {
@@ -31,9 +34,9 @@ func (a *app) printOverruled(o control.Overruled) error {
 	switch {
 	case o.DryRun:
 		fmt.Fprintln(a.io.Out, "nothing was kept (--dry-run)")
-	case o.Leader != "" && o.Here == "":
+	case o.Leader != "" && o.Here == "" && o.Noted == "":
 		fmt.Fprintf(a.io.Out, "%s leads and acts on it\n", o.Leader)
-	case !o.Daemon:
+	case !o.Daemon && o.Leader == "":
 		fmt.Fprintln(a.io.Out, "no daemon runs here, and nothing is written before the next run or reconcile; to write it now: sidestep reconcile")
 	}
 	return nil
@@ -189,7 +192,7 @@ func movesWhen(r control.Foreseen, o control.Overruled, now time.Time) string {
 	if moves(r) == "" {
 		return ""
 	}
-	if r.Waits == nil || len(r.In) == 0 || !r.At.Before(r.Waits.Until) {
+	if r.Noted != "" || r.Waits == nil || len(r.In) == 0 || !r.At.Before(r.Waits.Until) {
 		return moves(r) + " " + whenWords(r, o, now)
 	}
 	in, out := r, r
@@ -200,7 +203,7 @@ func movesWhen(r control.Foreseen, o control.Overruled, now time.Time) string {
 // whenWords is when it is written: by the clock with a daemon.
 func whenWords(r control.Foreseen, o control.Overruled, now time.Time) string {
 	switch {
-	case len(r.Blocked) > 0, r.Error != "":
+	case len(r.Blocked) > 0, r.Error != "", r.Noted != "":
 		return "when it may"
 	case !o.Daemon && o.Override != nil && o.Override.From.After(now):
 		return "from " + timeWords(o.Override.From, now)

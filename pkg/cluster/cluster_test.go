@@ -291,14 +291,14 @@ func TestWordsAreShared(t *testing.T) {
 	b := start(t, etcd, member{name: "b", vantage: "us"})
 	b.wait("the word from before", func() bool { return len(b.words) == 1 && b.words[0].Reason == early.Reason })
 
-	if err := b.Put(t.Context(), word(override.Freeze, "all", "audit")); err != nil {
+	if _, err := b.Put(t.Context(), word(override.Freeze, "all", "audit")); err != nil {
 		t.Fatal(err)
 	}
 	for _, n := range []*node{a, b} {
 		n.wait("the freeze", func() bool { return len(n.words) == 2 && n.words[0].Kind == override.Freeze })
 	}
 	a.lock(func() { a.local = nil })
-	if err := a.Clear(t.Context(), cluster.End{Override: early, At: time.Now(), By: "bob"}); err != nil {
+	if _, err := a.Clear(t.Context(), cluster.End{Override: early, At: time.Now(), By: "bob"}); err != nil {
 		t.Fatal(err)
 	}
 	b.wait("the drain to end", func() bool {
@@ -381,7 +381,7 @@ func TestEtcdIsGoneForAWhile(t *testing.T) {
 	b.wait("the target to be up", func() bool { return b.heard["eu"][target(1)] == health.Up })
 
 	etcd.Members[0].Pause()
-	if err := a.Put(t.Context(), word(override.Freeze, "all", "audit")); err == nil || !strings.HasPrefix(err.Error(), "share what a person said: ") {
+	if _, err := a.Put(t.Context(), word(override.Freeze, "all", "audit")); err == nil || !strings.HasPrefix(err.Error(), "share what a person said: ") {
 		t.Errorf("said while etcd is gone: %v", err)
 	}
 	a.wait("the trouble", func() bool { return a.trouble != nil })

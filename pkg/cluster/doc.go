@@ -11,6 +11,9 @@
 //	approvals/ID          a person's yes to what waits; it hangs on a lease of YesFor
 //	answers/ID/NAME       what became of that at a node; same lease
 //
+// A beat says up to which revision the node has taken persons' words; one that leads
+// beats at once when it took one, since the person waits for that.
+//
 // A node that is silent is told by the beats that do not come, by the clock of who
 // listens: no time of another machine is believed. What stands in etcd when a node
 // begins to listen proves nothing of those who wrote it; only what comes afterwards

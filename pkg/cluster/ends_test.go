@@ -32,7 +32,7 @@ func TestAnEndThatCouldNotBeSharedIsBrought(t *testing.T) {
 	a.joined()
 	later := freeze
 	later.Said = time.Now().Add(time.Hour)
-	if err := a.Put(t.Context(), later); err != nil {
+	if _, err := a.Put(t.Context(), later); err != nil {
 		t.Fatal(err)
 	}
 	ended := time.Now()

@@ -33,6 +33,7 @@ type session struct {
 	heard    map[string]*peer  // every node, by name
 	words    map[string]shared // what persons said, by the end of its key
 	newWords bool
+	taken    int64 // revision of the newest word that this node was told of
 
 	forgotten forgotten // which ends etcd is rid of
 	lapsed    []End     // of words that this node kept, and that ended before it came
@@ -120,7 +121,7 @@ func (s *session) beat(ctx context.Context) error {
 	}
 	value, err := json.Marshal(beat{
 		Version: wireVersion, Node: s.opts.Node, Vantage: s.opts.Vantage, Host: s.host, PID: os.Getpid(), Instance: s.instance,
-		Since: s.began, Config: digest, Release: s.opts.Release, Blind: blind, Leads: s.opts.Leads(), Stands: stands, Wrote: wrote, Count: s.count,
+		Since: s.began, Config: digest, Release: s.opts.Release, Blind: blind, Leads: s.opts.Leads(), Stands: stands, Wrote: wrote, Words: s.taken, Count: s.count,
 	})
 	if err != nil {
 		return err
@@ -179,7 +180,7 @@ func (s *session) share(ctx context.Context) error {
 			if s.opts.Clock.Boot()-last > stoodStill {
 				return errStoodStill
 			}
-			if err := s.changed(change, open); err != nil {
+			if err := s.changed(ctx, change, open); err != nil {
 				return err
 			}
 			if err := s.answerYeses(ctx); err != nil {
@@ -226,7 +227,7 @@ func (s *session) turn(ctx context.Context) error {
 }
 
 // changed takes what etcd tells of a change.
-func (s *session) changed(change clientv3.WatchResponse, open bool) error {
+func (s *session) changed(ctx context.Context, change clientv3.WatchResponse, open bool) error {
 	if err := change.Err(); err != nil {
 		return s.opts.Etcd.Explain("hear from other nodes", err)
 	}
@@ -236,7 +237,11 @@ func (s *session) changed(change clientv3.WatchResponse, open bool) error {
 	for _, event := range change.Events {
 		s.take(event.Kv, event.Type == clientv3.EventTypeDelete, true)
 	}
+	words := s.newWords
 	s.deliver()
+	if words && s.opts.Leads() {
+		return s.beat(ctx) // at once: a person waits to hear that who leads has taken it
+	}
 	return nil
 }
 

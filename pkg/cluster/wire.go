@@ -32,7 +32,8 @@ type beat struct {
 	Stands   bool      `json:"stands,omitempty"`
 	Left     bool      `json:"left,omitempty"` // it ends in order: its last beat
 	Wrote    []Wrote   `json:"wrote,omitempty"`
-	Count    uint64    `json:"count"` // one more each time
+	Words    int64     `json:"words,omitempty"` // revision of the newest word of a person that it has taken
+	Count    uint64    `json:"count"`           // one more each time
 }
 
 // process is who it is that beats, for people.

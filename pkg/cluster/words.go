@@ -98,7 +98,7 @@ func (s *session) bringOne(ctx context.Context, w word) error {
 
 // takeWord takes what a person said at some node.
 func (s *session) takeWord(name string, kv *mvccpb.KeyValue, gone bool) {
-	s.newWords = true
+	s.newWords, s.taken = true, max(s.taken, kv.ModRevision)
 	if gone {
 		delete(s.words, name) // by hand: no word ends by that
 		return
@@ -151,32 +151,61 @@ func (s *session) said() (words []override.Override, ends []End) {
 	return words, append(ends, s.lapsed...)
 }
 
-// Put shares what a person said. Every node hears it, this one too. On an error
-// nobody may have heard.
-func (c *Cluster) Put(ctx context.Context, o override.Override) error {
+// Put shares what a person said, as of the revision that it gives. Every node hears
+// it, this one too. On an error nobody may have heard.
+func (c *Cluster) Put(ctx context.Context, o override.Override) (revision int64, err error) {
 	return c.putWord(ctx, word{Version: wireVersion, Override: o})
 }
 
 // Clear takes a word back, at every node. On an error nobody may have heard.
-func (c *Cluster) Clear(ctx context.Context, e End) error {
+func (c *Cluster) Clear(ctx context.Context, e End) (revision int64, err error) {
 	return c.putWord(ctx, word{Version: wireVersion, Override: e.Override, Cleared: &cleared{At: e.At, By: e.By}})
 }
 
-func (c *Cluster) putWord(ctx context.Context, w word) error {
+func (c *Cluster) putWord(ctx context.Context, w word) (revision int64, err error) {
 	value, err := json.Marshal(w)
 	if err != nil {
-		return fmt.Errorf("share what a person said: %w", err)
+		return 0, fmt.Errorf("share what a person said: %w", err)
 	}
 	client, err := c.opts.Etcd.Client()
 	if err != nil {
-		return c.opts.Etcd.Explain("share what a person said", err)
+		return 0, c.opts.Etcd.Explain("share what a person said", err)
 	}
 	err = c.within(ctx, "share what a person said", func(ctx context.Context) error {
-		_, err := client.Put(ctx, c.wordsAt(w.Override.Kind, w.Override.Target), string(value))
+		put, err := client.Put(ctx, c.wordsAt(w.Override.Kind, w.Override.Target), string(value))
+		if err == nil {
+			revision = put.Header.Revision
+		}
 		return err
 	})
 	c.mu.Lock()
 	c.owed = c.owed || err != nil
 	c.mu.Unlock()
-	return err
+	return revision, err
+}
+
+// Taken waits until a node that leads says that it has taken all words up to a
+// revision, and names it; empty when ctx ends first.
+func (c *Cluster) Taken(ctx context.Context, revision int64) (leader string) {
+	client, err := c.opts.Etcd.Client()
+	if err != nil {
+		return ""
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	for change := range client.Watch(ctx, c.opts.Prefix+"nodes/", clientv3.WithPrefix(), clientv3.WithRev(revision+1)) {
+		for _, event := range change.Events {
+			if event.Type == clientv3.EventTypeDelete {
+				continue
+			}
+			b, err := read(event.Kv.Value, func(b beat) int { return b.Version })
+			if err == nil && b.Leads && b.Words >= revision {
+				return b.Node
+			}
+		}
+		if change.Err() != nil {
+			return ""
+		}
+	}
+	return ""
 }

@@ -33,6 +33,7 @@ type Overruled struct {
 	Records  []Foreseen `json:"records"`
 	Leader   string     `json:"leader"`         // the node that writes, where that is another one; empty for this one, and where none is known
 	Here     string     `json:"here,omitempty"` // why it holds at this node only, and what to do
+	Noted    string     `json:"noted"`          // why nobody acts on it yet, in words; empty when somebody does
 	Idle     string     `json:"idle"`           // why nothing changes by it, in words
 	Exit     int        `json:"exit"`           // what the command exits with
 }
@@ -54,6 +55,7 @@ type Foreseen struct {
 	Reason  string     `json:"reason"`
 	Zone    string     `json:"zone"`
 	Down    []string   `json:"down"`  // put in by the word, although the probes say they are down
+	Noted   string     `json:"noted"` // why nobody acts on it in this zone yet, in words; then At is null
 	Error   string     `json:"error"` // why the zone could not be listed or written last; empty where it could
 }
 

@@ -51,9 +51,35 @@ func (d *Daemon) approveHere(request control.ApproveRequest, by string, unshared
 	err := errStopped
 	d.ask(func(*engine.Engine) {
 		answer, err = d.approve(request, by)
-		answer.Here = d.onlyHere(unshared)
+		if err == nil {
+			d.approvedHere(&answer, unshared)
+		}
 	})
 	return answer, err
+}
+
+// approvedHere says what a yes at this node alone is good for. Where another node
+// leads, or may, what waits is told by that one. It belongs to the loop.
+func (d *Daemon) approvedHere(answer *control.Approval, unshared error) {
+	where, leader := "at this node only", d.leaderStatus()
+	if answer.Idle != "" {
+		where += ", where nothing waits"
+	}
+	switch {
+	case unshared != nil && d.writesSome():
+		if answer.Idle == "" {
+			answer.Here = fmt.Sprintf("this node leads and goes on with it; %v", unshared)
+		}
+		return
+	case unshared != nil:
+		answer.Noted, answer.Exit = fmt.Sprintf("%s, and not by a node that leads: %v", where, unshared), control.ExitProvider
+	case d.nodes == nil && leader.State == "standby" && d.leader.keeps() && !d.options.Once:
+		name, _, _ := strings.Cut(leader.Holder, " (")
+		answer.Noted, answer.Exit = fmt.Sprintf("%s, and %s leads: say it there", where, name), control.ExitNotLeader
+	default:
+		return
+	}
+	answer.Idle = ""
 }
 
 // approveShared takes a yes that was said at some node. A yes to a plan is taken by

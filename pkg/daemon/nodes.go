@@ -154,19 +154,6 @@ func reported(o engine.Observed) cluster.Report {
 	return out
 }
 
-// onlyHere says that a person's word holds at this node alone, and what to do;
-// empty where it does not, or where that is enough. It belongs to the loop.
-func (d *Daemon) onlyHere(unshared error) string {
-	leader := d.leaderStatus()
-	switch {
-	case unshared != nil:
-		return "it holds at this node only: " + unshared.Error()
-	case d.nodes == nil && leader.State == "standby" && d.leader.keeps():
-		return fmt.Sprintf("it holds at this node only, and %s leads: say it there too", leader.Holder)
-	}
-	return ""
-}
-
 // digest tells configs apart by what they steer, and how.
 func digest(c *config.Config) string {
 	sum := sha256.Sum256(c.Common().Show())

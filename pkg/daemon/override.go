@@ -33,16 +33,19 @@ func (d *Daemon) Override(ctx context.Context, request control.OverrideRequest, 
 	if err != nil || request.DryRun {
 		return answer, err
 	}
-	var unshared error
+	revision, unshared := int64(0), error(nil)
 	if d.nodes != nil {
-		unshared = d.shareWord(ctx, word)
+		revision, unshared = d.shareWord(ctx, word)
 	}
 	err = errStopped
 	d.ask(func(e *engine.Engine) {
 		d.lookSoonAtAll()
 		err = d.override(e, request, word, d.nodes != nil && unshared == nil)
-		answer.Here = d.onlyHere(unshared)
+		d.keptHere(&answer, unshared)
 	})
+	if err == nil && d.nodes != nil && unshared == nil {
+		d.awaitLeader(ctx, &answer, revision)
+	}
 	return answer, err
 }
 
@@ -59,9 +62,9 @@ func (d *Daemon) ClearOverride(ctx context.Context, request control.ClearRequest
 		return answer, err
 	}
 	ends := endsOf(ended, d.clock.Wall(), by)
-	var unshared error
+	revision, unshared := int64(0), error(nil)
 	if d.nodes != nil {
-		unshared = d.shareEnds(ctx, ends)
+		revision, unshared = d.shareEnds(ctx, ends)
 	}
 	err = errStopped
 	d.ask(func(e *engine.Engine) {
@@ -74,11 +77,14 @@ func (d *Daemon) ClearOverride(ctx context.Context, request control.ClearRequest
 		if err != nil && holdsAny(e.View(d.now()), ended) {
 			d.ends = before
 		}
-		answer.Here = d.onlyHere(unshared)
+		d.keptHere(&answer, unshared)
 		if why := d.cutOff(); answer.Idle != "" && why != nil {
 			answer.Here = fmt.Sprintf("what persons said at the other nodes is not known here: %v", why)
 		}
 	})
+	if err == nil && revision > 0 && unshared == nil {
+		d.awaitLeader(ctx, &answer, revision)
+	}
 	return answer, err
 }
 
@@ -109,6 +115,7 @@ func (d *Daemon) foreseeOverride(e *engine.Engine, request control.OverrideReque
 	answer := d.overruled(foreseen, request.DryRun)
 	o := describeOverride(engine.OverrideView{Override: word, Begun: word.Begun(d.clock.Wall())})
 	answer.Override = &o
+	d.noteIdleZones(&answer)
 	return answer, word, nil
 }
 
@@ -142,7 +149,11 @@ func (d *Daemon) foreseeClear(e *engine.Engine, request control.ClearRequest, by
 	if err != nil {
 		return control.Overruled{}, nil, wrongWord("clear", request.Target, err, "")
 	}
-	return d.overruled(foreseen, request.DryRun), foreseen.Replaced, nil
+	answer := d.overruled(foreseen, request.DryRun)
+	if len(foreseen.Replaced) > 0 {
+		d.noteIdleZones(&answer)
+	}
+	return answer, foreseen.Replaced, nil
 }
 
 // clearOverride belongs to the loop. It says why nothing changed, in words, when

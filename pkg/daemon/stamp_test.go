@@ -125,6 +125,29 @@ func TestTwoWritersAreToldInAZoneThatIsInSync(t *testing.T) {
 		if z := answer.Zones[0]; err != nil || !z.InSync || z.Stamp != nil || !strings.Contains(z.Rival, "two writers: node mon-1") {
 			t.Errorf("plan: %+v (%v)", z, err)
 		}
+		for _, request := range []control.OverrideRequest{
+			{Kind: "drain", Target: a, For: "1h", Reason: "new kernel", DryRun: true},
+			{Kind: "drain", Target: a, For: "1h", Reason: "new kernel"},
+			{Kind: "freeze", Target: "all", For: "1h", Reason: "audit"},
+		} {
+			said, err := second.Override(t.Context(), request, "ann")
+			if err != nil || said.Exit != control.ExitNotLeader || !strings.Contains(said.Noted, "nothing is written by this node: zone "+string(home)) {
+				t.Errorf("%s at one of two writers: %+v (%v)", request.Kind, said, err)
+			}
+			for _, r := range said.Records {
+				if r.At != nil || r.Noted == "" {
+					t.Errorf("%s at one of two writers foresees %+v", request.Kind, r)
+				}
+			}
+		}
+		for _, target := range []string{"all", a} {
+			if said, err := second.ClearOverride(t.Context(), control.ClearRequest{Target: target}, "ann"); err != nil || said.Exit != control.ExitNotLeader || said.Noted == "" {
+				t.Errorf("cleared at one of two writers: %+v (%v)", said, err)
+			}
+		}
+		if said, err := second.ClearOverride(t.Context(), control.ClearRequest{Target: a}, "ann"); err != nil || said.Exit != control.ExitDone || said.Noted != "" {
+			t.Errorf("cleared again: %+v (%v)", said, err)
+		}
 		time.Sleep(20 * time.Minute) // and lists in between
 		if n := len(other.log.with("ERROR two writers")); n != 1 {
 			t.Errorf("%d lines tell of it", n)

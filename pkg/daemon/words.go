@@ -57,8 +57,12 @@ func sameWord(a, b override.Override) bool {
 
 // shareWord lets every node know of a person's word, before this one acts on it. The
 // error is why they could not be told: they are once etcd answers.
-func (d *Daemon) shareWord(ctx context.Context, o override.Override) error {
-	return d.share(func() error { return d.nodes.Put(ctx, o) })
+func (d *Daemon) shareWord(ctx context.Context, o override.Override) (revision int64, err error) {
+	err = d.share(func() (err error) {
+		revision, err = d.nodes.Put(ctx, o)
+		return err
+	})
+	return revision, err
 }
 
 // share tells the other nodes something. A command that is not among them does not
@@ -101,13 +105,17 @@ func endsOf(words []override.Override, now time.Time, by string) []cluster.End {
 // shareEnds lets every node know that words were taken back. On an error they hold at
 // this node, which keeps them until etcd has them: a word that ended here must not
 // come back from there.
-func (d *Daemon) shareEnds(ctx context.Context, ends []cluster.End) error {
+func (d *Daemon) shareEnds(ctx context.Context, ends []cluster.End) (revision int64, err error) {
 	for _, e := range ends {
-		if err := d.share(func() error { return d.nodes.Clear(ctx, e) }); err != nil {
+		err := d.share(func() (err error) {
+			revision, err = d.nodes.Clear(ctx, e)
 			return err
+		})
+		if err != nil {
+			return 0, err
 		}
 	}
-	return nil
+	return revision, nil
 }
 
 // withEnds adds ends in the place of earlier ones of the same words.
