@@ -54,6 +54,11 @@ func (b *builder) etcd(root *item) {
 		}
 		return
 	}
+	if !root.at("leader").has("lock") {
+		at := root.at("etcd")
+		b.warn(at.keyPos, at.path(), "nodes share what they see and what persons say, and not who writes: without leader the lock is a file of this host, and each host leads",
+			"add leader: {lock: etcd}, or leader: {lock: file} if only one host runs the daemon")
+	}
 	e := &b.cfg.Etcd
 	prefix := it.at("prefix")
 	if e.Prefix = strings.TrimRight(get[string](prefix), "/"); e.Prefix == "" {

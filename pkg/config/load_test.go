@@ -173,6 +173,24 @@ func warnings(c *Config) string {
 	return text
 }
 
+// An etcd that does not hold the lease leaves each host a leader.
+func TestEtcdWithoutLeaderWarns(t *testing.T) {
+	const etcd = "etcd: {endpoints: [\"http://127.0.0.1:2379\"]}\n"
+	for text, want := range map[string]string{
+		etcd:                            "without leader the lock is a file of this host, and each host leads; add leader: {lock: etcd}",
+		etcd + "leader: {lock: etcd}\n": "",
+		etcd + "leader: {lock: file}\n": "",
+	} {
+		c, err := Load("/c.yaml", files(0, fstest.MapFS{"c.yaml": {Data: []byte(signed("literal") + "\n" + text), Mode: 0o600}}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := warnings(c); (got == "") != (want == "") || !strings.Contains(got, want) {
+			t.Errorf("%s warns %q, expected %q", text, got, want)
+		}
+	}
+}
+
 func TestReadableSecretsWarn(t *testing.T) {
 	for _, test := range []struct {
 		ref  string
