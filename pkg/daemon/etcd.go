@@ -137,6 +137,10 @@ func handover(l config.Leader, p provider.Promises) string {
 		return dead + ", and the next one writes at once: its claim makes every older call refused"
 	}
 	pause := lease.Short(max(safety(l, p)+p.Lag, p.Quiet()))
-	return fmt.Sprintf("%s; the next one adds at once and takes nothing away for %s, where at least %s is safe: %s",
-		dead, pause, lease.Short(lease.Seconds(wait.Least())), wait.Words())
+	creates := "creates nothing"
+	if !p.Whole {
+		creates += " beside a live answer"
+	}
+	return fmt.Sprintf("%s; the next one resumes at once, and takes nothing away and %s for %s, where at least %s is safe: %s",
+		dead, creates, pause, lease.Short(lease.Seconds(wait.Least())), wait.Words())
 }
