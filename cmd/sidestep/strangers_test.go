@@ -129,12 +129,18 @@ func TestNodesThatShareNoLock(t *testing.T) {
 				t.Errorf("%s of %s does not name %q:\n%s", place, m.config, want, said)
 			}
 		}
+		if valid, told, _ := m.sidestep("validate", "--online"); valid != 0 || !strings.Contains(told, "note: two writers: "+want) {
+			t.Errorf("validate --online exited with %d and does not name %q:\n%s", valid, want, told)
+		}
 		if code != 4 {
 			t.Errorf("reconcile exited with %d, expected 4", code)
 		}
 		if n := m.front.kinds(p.kind); slices.Contains(n, "write") || slices.Contains(n, "claim") {
 			t.Errorf("%s wrote: %v", m.config, n)
 		}
+	}
+	if valid, told, _ := p.nodes[1].sidestep("validate", "--online"); valid != 0 || strings.Contains(told, "note: node mon-1") || strings.Contains(told, "two writers") {
+		t.Errorf("validate --online of a standby exited with %d, and finds something wrong with its leader:\n%s", valid, told)
 	}
 	quiet := p.writes(0)
 	if code, out, errOut := besides["node mon-1, which leads by another etcd.prefix of this etcd"].sidestep("reconcile", "--take-over"); code != 0 || p.live() == ip(p.backends[1]) {

@@ -102,7 +102,11 @@ func (a *app) validate(ctx context.Context, online bool) error {
 	if err != nil {
 		return err
 	}
-	zones, err := a.askZones(ctx, cfg, online, log)
+	var shared *daemon.SharedLock
+	if online {
+		shared, answer.Etcd = askEtcd(ctx, cfg, log)
+	}
+	zones, err := a.askZones(ctx, cfg, shared, online, log)
 	a.progressDone()
 	switch {
 	case ctx.Err() != nil:
@@ -114,9 +118,6 @@ func (a *app) validate(ctx context.Context, online bool) error {
 		zones[i].Error = strings.ReplaceAll(zones[i].Error, thenValidate, "")
 	}
 	answer.Zones = zones
-	if online {
-		answer.Etcd = askEtcd(ctx, cfg, log)
-	}
 	if answer.silent() > 0 || answer.Etcd != nil && answer.Etcd.Error != "" {
 		a.exit = control.ExitProvider
 	}
@@ -127,23 +128,23 @@ func (a *app) validate(ctx context.Context, online bool) error {
 	return nil
 }
 
-func (a *app) askZones(ctx context.Context, cfg *config.Config, online bool, log *slog.Logger) ([]daemon.ZoneValidity, error) {
+func (a *app) askZones(ctx context.Context, cfg *config.Config, shared *daemon.SharedLock, online bool, log *slog.Logger) ([]daemon.ZoneValidity, error) {
 	if online {
-		return daemon.ValidateOnline(ctx, cfg, a.registry, a.progress, log)
+		return daemon.ValidateOnline(ctx, cfg, shared, a.registry, a.progress, log)
 	}
 	return daemon.Validate(ctx, cfg, a.registry, log)
 }
 
 // askEtcd is nil where no etcd holds the lease.
-func askEtcd(ctx context.Context, cfg *config.Config, log *slog.Logger) *etcdValidity {
-	words, err := daemon.DescribeEtcd(ctx, cfg, log)
+func askEtcd(ctx context.Context, cfg *config.Config, log *slog.Logger) (*daemon.SharedLock, *etcdValidity) {
+	shared, err := daemon.DescribeEtcd(ctx, cfg, log)
 	switch {
 	case err != nil:
-		return &etcdValidity{Error: err.Error()}
-	case words != "":
-		return &etcdValidity{Words: words}
+		return nil, &etcdValidity{Error: err.Error()}
+	case shared != nil:
+		return shared, &etcdValidity{Words: shared.Words}
 	}
-	return nil
+	return nil, nil //nolint:nilnil // no etcd is no error
 }
 
 // invalid prints what is wrong. In JSON the errors are the answer; for people

@@ -124,7 +124,7 @@ func TestValidate(t *testing.T) {
 	validate := func(online bool) []ZoneValidity {
 		list, err := Validate(t.Context(), c, registry, slog.New(slog.DiscardHandler))
 		if online {
-			list, err = ValidateOnline(t.Context(), c, registry, func(string, ...any) {}, slog.New(slog.DiscardHandler))
+			list, err = ValidateOnline(t.Context(), c, nil, registry, func(string, ...any) {}, slog.New(slog.DiscardHandler))
 		}
 		if err != nil || len(list) != len(c.Zones) {
 			t.Fatalf("%d zones (%v)", len(list), err)

@@ -47,18 +47,22 @@ func etcdLease(c *config.Config, way *etcd.Way, clk clock.Clock, log *slog.Logge
 	})
 }
 
-// DescribeEtcd asks the etcd that holds the lease what it is and who leads, in
-// words; empty where none does.
-func DescribeEtcd(ctx context.Context, c *config.Config, log *slog.Logger) (words string, err error) {
+// SharedLock is what an etcd is as a lock, and who leads.
+type SharedLock = etcd.Description
+
+// DescribeEtcd asks the etcd that holds the lease what it is and who leads; nil where
+// none does.
+func DescribeEtcd(ctx context.Context, c *config.Config, log *slog.Logger) (shared *SharedLock, err error) {
 	if c.Leader.Lock != config.LockEtcd {
-		return "", nil
+		return nil, nil //nolint:nilnil // no etcd is no error
 	}
 	way, err := etcdWay(c.Etcd)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, way.Close()) }()
-	return etcdLease(c, way, clock.System(), log).Describe(ctx)
+	said, err := etcdLease(c, way, clock.System(), log).Describe(ctx)
+	return &said, err
 }
 
 // etcdTLS is how TLS is spoken with etcd; nil leaves that to the client.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"sidestep/pkg/config"
+	"sidestep/pkg/lease"
 	"sidestep/pkg/lease/zone"
 	"sidestep/pkg/provider"
 	"sidestep/pkg/reconcile"
@@ -97,8 +98,9 @@ func Validate(_ context.Context, c *config.Config, registry provider.Registry, l
 
 // ValidateOnline is Validate, and asks the providers of all zones side by side
 // about the credential and the zone, and what is in it. Each answer has to come
-// within the adapter's deadline for a call.
-func ValidateOnline(ctx context.Context, c *config.Config, registry provider.Registry, progress Progress, log *slog.Logger) ([]ZoneValidity, error) {
+// within the adapter's deadline for a call. shared is what the etcd said that holds the
+// lease; nil where none does, or it did not answer.
+func ValidateOnline(ctx context.Context, c *config.Config, shared *SharedLock, registry provider.Registry, progress Progress, log *slog.Logger) ([]ZoneValidity, error) {
 	zones, err := Validate(ctx, c, registry, log)
 	if err != nil {
 		return nil, err
@@ -109,7 +111,7 @@ func ValidateOnline(ctx context.Context, c *config.Config, registry provider.Reg
 	var group sync.WaitGroup
 	for i := range zones {
 		group.Go(func() {
-			zones[i].ask(ctx, c)
+			zones[i].ask(ctx, c, shared)
 			told.Lock()
 			defer told.Unlock()
 			answered++
@@ -134,7 +136,7 @@ func checkHere(c *config.Config, zones []reconcile.Zone) error {
 }
 
 // ask asks the provider of one zone.
-func (v *ZoneValidity) ask(ctx context.Context, c *config.Config) {
+func (v *ZoneValidity) ask(ctx context.Context, c *config.Config, shared *SharedLock) {
 	if inspector, ok := v.adapter.(provider.Inspector); ok {
 		limited, cancel := context.WithTimeout(ctx, v.adapter.Promises().Call)
 		lines, err := inspector.Inspect(limited)
@@ -159,7 +161,7 @@ func (v *ZoneValidity) ask(ctx context.Context, c *config.Config) {
 			v.note("%s", text)
 		}
 	}
-	v.lookAround(c, snapshot)
+	v.lookAround(c, shared, snapshot)
 }
 
 func specsIn(c *config.Config, zone record.Name) []*steer.Spec {
@@ -216,19 +218,38 @@ func (v *ZoneValidity) look(c *config.Config, spec *steer.Spec, snapshot *provid
 }
 
 // lookAround says what in the zone concerns sidestep beside its record sets.
-func (v *ZoneValidity) lookAround(c *config.Config, snapshot *provider.Snapshot) {
+func (v *ZoneValidity) lookAround(c *config.Config, shared *SharedLock, snapshot *provider.Snapshot) {
 	for _, s := range snapshot.Stamps {
-		if s.Released || s.Holder == "" || s.Holder == c.Node.Name {
-			continue
+		if text := stampWords(c, shared, s, time.Now()); text != "" {
+			v.note("%s", text)
 		}
-		if c.Leader.Lock == config.LockZone {
-			v.note("node %s leads the zone by its stamp of %s", s.Holder, s.At.UTC().Format(time.RFC3339))
-			continue
-		}
-		v.note("node %s wrote the zone at %s and has not released it; if it still runs, two nodes write one zone: stop one", s.Holder, s.At.UTC().Format(time.RFC3339))
 	}
 	if n := len(snapshot.Skipped); n > 0 {
 		v.note("not to be steered, and left alone: %d of the records, such as %s", n, snapshot.Skipped[0])
 	}
 	slices.Sort(v.Notes)
+}
+
+// stampWords is what a person should know of a stamp; empty for nothing.
+func stampWords(c *config.Config, shared *SharedLock, s provider.Stamp, now time.Time) string {
+	at, own := s.At.UTC().Format(time.RFC3339), lease.Term{}
+	if shared != nil {
+		own = shared.Term
+	}
+	two := &reconcile.TwoWritersError{Holder: s.Holder, At: s.At, By: reconcile.LedBy(own, s)}
+	switch lock := c.Leader.Lock; {
+	case s.Released, s.Holder == "", s.Holder == c.Node.Name, shared != nil && reconcile.SharesLock(own, s):
+		return ""
+	case lock == config.LockZone && s.Cluster != 0:
+		return fmt.Sprintf("node %s wrote the zone at %s, led by an etcd: it does not renew its stamp, which this node takes over; give all nodes the same leader", s.Holder, at)
+	case lock == config.LockZone:
+		return fmt.Sprintf("node %s leads the zone by its stamp of %s", s.Holder, at)
+	case lock == config.LockEtcd && shared == nil:
+		return fmt.Sprintf("node %s wrote the zone at %s; whether it belongs to this node's etcd is not known, since that did not answer", s.Holder, at)
+	case shared != nil && slices.Contains(shared.Nodes, s.Holder):
+		return fmt.Sprintf("node %s, which is in the queue of this etcd by now, wrote the zone at %s, when it led %s: its stamp is taken over", s.Holder, at, two.By)
+	case now.Sub(s.At) <= reconcile.FreshStamp:
+		return two.Error()
+	}
+	return fmt.Sprintf("node %s wrote the zone at %s and has not released it; if it still runs, two nodes write one zone: stop one", s.Holder, at)
 }

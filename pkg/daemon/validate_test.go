@@ -50,7 +50,7 @@ func TestValidateAsksSideBySide(t *testing.T) {
 		registry := provider.Registry{"memory": func(s provider.Settings) (provider.Adapter, error) { return adapters[s.Zone], nil }}
 		var told []string
 		began := time.Now()
-		zones, err := ValidateOnline(t.Context(), c, registry, func(format string, _ ...any) { told = append(told, format) }, slog.New(slog.DiscardHandler))
+		zones, err := ValidateOnline(t.Context(), c, nil, registry, func(format string, _ ...any) { told = append(told, format) }, slog.New(slog.DiscardHandler))
 		if took := time.Since(began); err != nil || took != 10*time.Second {
 			t.Errorf("%v after %s, want 10s", err, took)
 		}

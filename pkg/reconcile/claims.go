@@ -52,7 +52,7 @@ func (w *worker) rival(stamps []provider.Stamp, held bool) *TwoWritersError {
 			w.options.Handover && !w.beyond(own, s, held):
 			continue
 		}
-		return &TwoWritersError{Holder: s.Holder, At: s.At, Namesake: namesake, By: ledBy(own, s)}
+		return &TwoWritersError{Holder: s.Holder, At: s.At, Namesake: namesake, By: LedBy(own, s)}
 	}
 	return nil
 }
@@ -85,8 +85,8 @@ func SharesLock(own lease.Term, s provider.Stamp) bool {
 	return s.Cluster != 0 && s.Cluster == own.Cluster && (s.Group == 0 || s.Group == own.Group)
 }
 
-// ledBy says how the writer of a stamp leads, as far as that is another way than ours.
-func ledBy(own lease.Term, s provider.Stamp) string {
+// LedBy says how the writer of a stamp leads, as far as that is another way than ours.
+func LedBy(own lease.Term, s provider.Stamp) string {
 	switch {
 	case s.Cluster == 0 && own.Cluster == 0:
 		return ""

@@ -93,7 +93,7 @@ func (w *worker) silence(stamps []provider.Stamp) (until time.Duration, why stri
 		case SharesLock(own, s):
 			why = fmt.Sprintf("the stamp is of %s with epoch %d, and this etcd, of the same id, has only come to %d: it was built anew or restored", s.Holder, s.Epoch, own.Epoch)
 		default:
-			why = fmt.Sprintf("the stamp is of %s, which led %s", s.Holder, ledBy(own, s))
+			why = fmt.Sprintf("the stamp is of %s, which led %s", s.Holder, LedBy(own, s))
 		}
 		since := w.sight.within(own, w.options.Clock.Boot())
 		return since + w.options.Silence, fmt.Sprintf("%s; it is taken over when it stays as it is for %s", why, lease.Short(w.options.Silence))

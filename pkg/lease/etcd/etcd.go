@@ -47,6 +47,7 @@ type Lease struct {
 	mu        sync.Mutex
 	client    *clientv3.Client
 	version   string                   // of a member; empty until it was found to be new enough
+	cluster   uint64                   // id of the etcd that was asked last
 	place     *place                   // in the queue; nil while there is none
 	leftovers []clientv3.LeaseID       // that could not be revoked
 	namesakes map[string]time.Duration // by key: boot time after which one that is still there is alive

@@ -126,8 +126,8 @@ func TestOneOfTwoLeadsAndTheOtherIsTold(t *testing.T) {
 	if said := b.mustWait(100 * time.Millisecond); !strings.Contains(said, "it is held by mon-1 (process ") {
 		t.Errorf("told %q, expected who holds it", said)
 	}
-	if words, err := b.Describe(t.Context()); err != nil || !strings.Contains(words, ": led by mon-1 (process ") || !strings.Contains(words, ", 1 waiting") {
-		t.Errorf("described as %q, %v", words, err)
+	if said, err := b.Describe(t.Context()); err != nil || !strings.Contains(said.Words, ": led by mon-1 (process ") || !strings.Contains(said.Words, ", 1 waiting") {
+		t.Errorf("described as %q, %v", said.Words, err)
 	}
 	if until, ends := a.held.Until(); !ends || until <= clock.System().Boot() {
 		t.Errorf("the lease ends at %v, %v; expected a time to come", until, ends)

@@ -3,33 +3,47 @@ package etcd
 import (
 	"context"
 	"fmt"
+
+	"sidestep/pkg/lease"
 )
 
-// Describe asks the etcd what it is and who leads, in words, and queues for
-// nothing. The error is the one that an Acquire would find.
-func (l *Lease) Describe(ctx context.Context) (string, error) {
+// Description is what an etcd is as a lock, and who leads.
+type Description struct {
+	Words string
+	Term  lease.Term // without an epoch: what leaderships by this lock have in common
+	Nodes []string   // who leads, and who waits in turn
+}
+
+// Describe asks the etcd what it is and who leads, and queues for nothing. The error
+// is the one that an Acquire would find.
+func (l *Lease) Describe(ctx context.Context) (Description, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := l.connect(); err != nil {
-		return "", l.explain("sign in", err)
+		return Description{}, l.explain("sign in", err)
 	}
 	if err := l.checkVersion(ctx); err != nil {
-		return "", err
+		return Description{}, err
 	}
 	entries, _, err := l.list(ctx)
 	if err != nil {
-		return "", err
+		return Description{}, err
 	}
 	if err := l.acquainted(entries); err != nil {
-		return "", err
+		return Description{}, err
 	}
-	text := fmt.Sprintf("etcd %s at %s", l.version, l.opts.Way.at())
+	out := Description{Term: lease.Term{Cluster: l.cluster, Group: group(l.opts.Prefix)}}
+	for _, e := range entries {
+		out.Nodes = append(out.Nodes, e.Node)
+	}
+	out.Words = fmt.Sprintf("etcd %s at %s", l.version, l.opts.Way.at())
 	switch n := len(entries); n {
 	case 0:
-		return text + ": nobody leads", nil
+		out.Words += ": nobody leads"
 	case 1:
-		return fmt.Sprintf("%s: led by %s", text, entries[0]), nil
+		out.Words += fmt.Sprintf(": led by %s", entries[0])
 	default:
-		return fmt.Sprintf("%s: led by %s, %d waiting", text, entries[0], n-1), nil
+		out.Words += fmt.Sprintf(": led by %s, %d waiting", entries[0], n-1)
 	}
+	return out, nil
 }

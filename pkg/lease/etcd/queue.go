@@ -128,6 +128,7 @@ func (l *Lease) list(ctx context.Context) ([]entry, int64, error) {
 	if err != nil {
 		return nil, 0, l.explain("ask who leads", err)
 	}
+	l.cluster = got.Header.ClusterId
 	entries := make([]entry, 0, len(got.Kvs))
 	for _, kv := range got.Kvs {
 		e, err := readEntry(kv)
