@@ -68,6 +68,22 @@ func TestREADMEConfig(t *testing.T) {
 	}
 }
 
+// TestREADMEEtcd validates the first config with the lock in etcd of the README.
+func TestREADMEEtcd(t *testing.T) {
+	const secret = "/etc/sidestep/tsig.secret"
+	text := readme(t)
+	first, etcd := between(t, text, "```yaml", "```"), between(t, text[strings.Index(text, "## Two nodes"):], "```yaml", "```")
+	dir := shortDir(t)
+	writeAll(t, dir, map[string]string{
+		"sidestep.yaml": strings.Replace(first, secret, filepath.Join(dir, "secret"), 1) + etcd,
+		"secret":        "c2VjcmV0IG9mIHRoZSBSRUFETUUgZm9yIHRlc3Rz\n",
+	})
+	code, out, errOut := sidestepIn(t, dir, "validate", "--config", "sidestep.yaml")
+	if code != 0 || strings.Contains(out, "warning") || errOut != "" || !strings.Contains(out, "a leader that dies is replaced within 35s") {
+		t.Errorf("validate exited with %d:\n%s%s", code, out, errOut)
+	}
+}
+
 // TestREADMEKey makes a key by the commands of the README, and lets BIND read
 // the part of named.conf.
 func TestREADMEKey(t *testing.T) {
