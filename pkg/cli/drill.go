@@ -37,7 +37,8 @@ for and looked at is what sidestep observe does, with the same flags.
 
 It goes through the daemon on this machine, which has to lead, and refuses where
 a rehearsal would hurt: what would carry the name has to be up and to answer the
-URL with a certificate that holds; nothing may be frozen or pending; name
+URL with a certificate that holds; nothing may be frozen, pending or stopped by
+a guard, and guard max_writes has to have room for the way out and back; name
 servers, resolver and requests have to show the name as it is. A drain moves
 every name of the site, or with the answer; these have to be as healthy, and are
 listed. --dry-run looks at all that and drains nothing.
@@ -63,6 +64,7 @@ With --json, names that stay (times in milliseconds, null for none):
   also: [{name, type, out, live}]: other record sets that moved
   reason, until: of the override, every_ms: how exact the times are
   dry_run, restored, left: what is left in force, stopped: why it ended early
+  next: the command that brings the answer back where a guard keeps it out
   ways: [{way: out or back, from, to, began, took_ms, samples, waits,
     clocks: [{clock: written, authoritative, resolver, new or kept, who, moved,
       after_ms, fell_back, seen, stayed_ms, ended}],
@@ -79,8 +81,8 @@ and with --local:
 Exit codes: 0 all moved out and back and no request was lost, or every row held,
 1 not so, or it could not be watched, or another failure, 2 usage or config, or
 no such NAME, 3 refused: the rest is not healthy enough, or the name is not
-settled, 4 this node is not the leader, 5 the zone cannot be reached, 6 it is
-frozen.`
+settled, or a guard would keep it from coming back, 4 this node is not the
+leader, 5 the zone cannot be reached, 6 it is frozen.`
 
 func (a *app) drillCommand() *cobra.Command {
 	var f drillFlags

@@ -28,6 +28,7 @@ type drillAnswer struct {
 	Restored  bool         `json:"restored"`
 	Left      string       `json:"left"`
 	Stopped   string       `json:"stopped"`
+	Next      string       `json:"next"`
 	Held      bool         `json:"held"`
 	NotTested []string     `json:"not_tested"`
 }
@@ -74,7 +75,7 @@ func describeDrill(r *drill.Report) drillAnswer {
 	answer := drillAnswer{
 		Name: string(r.Name), Type: string(r.Type), Zone: string(r.Zone), Policy: r.Policy, Target: r.Target, Site: r.Site, Value: r.Value,
 		Before: r.Before, During: r.During, Also: []drillMoved{}, TTL: milliseconds(r.TTL), For: milliseconds(r.For), Every: milliseconds(r.Every), Reason: r.Reason,
-		DryRun: r.DryRun, Ways: []drillWay{}, Restored: r.Restored, Left: r.Left, Stopped: r.Stopped, Held: r.Held(), NotTested: r.NotTested,
+		DryRun: r.DryRun, Ways: []drillWay{}, Restored: r.Restored, Left: r.Left, Stopped: r.Stopped, Next: r.Next, Held: r.Held(), NotTested: r.NotTested,
 	}
 	if !r.Until.IsZero() {
 		answer.Until = &r.Until

@@ -146,6 +146,9 @@ func drillFailure(r *drill.Report) error {
 	} else {
 		why = append(why, "the drain was taken back")
 	}
+	if r.Next != "" {
+		why = append(why, fmt.Sprintf("a guard keeps %s out; to bring it back now: %s", r.Value, r.Next))
+	}
 	return fmt.Errorf("drill %s: %s", r.Name.Unrooted(), strings.Join(why, "; "))
 }
 

@@ -54,9 +54,17 @@ type Foreseen struct {
 	Blocked []Blocked  `json:"blocked"` // by what it is stopped
 	Reason  string     `json:"reason"`
 	Zone    string     `json:"zone"`
-	Down    []string   `json:"down"`  // put in by the word, although the probes say they are down
-	Noted   string     `json:"noted"` // why nobody acts on it in this zone yet, in words; then At is null
-	Error   string     `json:"error"` // why the zone could not be listed or written last; empty where it could
+	Down    []string   `json:"down"`   // put in by the word, although the probes say they are down
+	Noted   string     `json:"noted"`  // why nobody acts on it in this zone yet, in words; then At is null
+	Error   string     `json:"error"`  // why the zone could not be listed or written last; empty where it could
+	Writes  *Writes    `json:"writes"` // what guard max_writes counts; null where it is off, and where nothing is known
+}
+
+// Writes is how much of what guard max_writes allows a record set is used up.
+type Writes struct {
+	Most   int         `json:"most"`   // in any window
+	Window string      `json:"window"` // as in the config, such as 10m0s
+	Ends   []time.Time `json:"ends"`   // when each write of the latest window counts no more, the soonest first
 }
 
 // Stay is an answer that was meant to go out and cannot.

@@ -335,6 +335,7 @@ func (d *Daemon) overruled(f engine.Foreseen, dryRun bool) control.Overruled {
 	for _, s := range f.Sets {
 		r := describeForesight(s)
 		d.delay(&r, s)
+		d.countWrites(&r, s)
 		answer.Records = append(answer.Records, r)
 		// What begins later may find other things than there are now, and that
 		// something is stopped is what a freeze asks for.
@@ -344,6 +345,18 @@ func (d *Daemon) overruled(f engine.Foreseen, dryRun bool) control.Overruled {
 	}
 	answer.Exit = control.Worst(codes...)
 	return answer
+}
+
+// countWrites adds what guard max_writes counts.
+func (d *Daemon) countWrites(r *control.Foreseen, f engine.Foresight) {
+	limit := d.config.Guard.MaxWrites
+	if !f.Known || limit.Count <= 0 {
+		return
+	}
+	r.Writes = &control.Writes{Most: limit.Count, Window: limit.Window.String(), Ends: []time.Time{}}
+	for _, at := range f.Written {
+		r.Writes.Ends = append(r.Writes.Ends, at.Add(limit.Window))
+	}
 }
 
 func describeForesight(f engine.Foresight) control.Foreseen {

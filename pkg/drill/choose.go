@@ -164,6 +164,9 @@ func (r *rehearsal) foresee(ctx context.Context, status control.Status) error {
 		if err := r.carries(f, status); err != nil {
 			return err
 		}
+		if err := r.fits(f); err != nil {
+			return err
+		}
 		if f.Waits != nil {
 			r.waiting = max(r.waiting, time.Until(f.Waits.Until))
 		}
@@ -234,6 +237,11 @@ func (r *rehearsal) carries(f control.Foreseen, status control.Status) error {
 	})
 	if i < 0 {
 		return r.refuse(control.ExitGuard, "see: sidestep status", "%s would move as well, and is not known", name)
+	}
+	for _, b := range status.Records[i].Blocked {
+		if b.Guard != plan.GuardHeld { // which stops nothing else
+			return r.refuse(control.ExitGuard, "see: sidestep explain "+name, "guard %s stops %s already: %s", b.Guard, name, b.Detail)
+		}
 	}
 	if why := unhealthy(status.Records[i], f.Live, f.Out); why != "" {
 		return r.refuse(control.ExitGuard, "see: sidestep explain "+name, "the rest is not healthy enough: of %s %s", name, why)

@@ -80,6 +80,7 @@ type Report struct {
 	Restored  bool      // the drain is taken back; also when it had ended by itself
 	Left      string    // what is left in force, and what to do; empty for nothing
 	Stopped   string    // why it ended before its time; empty when it did not
+	Next      string    // the command that brings the answer back where a guard stops that at the end; empty where none does
 	NotTested []string
 }
 
@@ -117,7 +118,7 @@ const (
 //
 // It refuses, with a *control.Error, where that would hurt: what is left is not
 // healthy or serves nothing, the zone is frozen, this node may not write, the name
-// is not settled. Once the drain is set it is always taken back: when all have
+// is not settled, guard max_writes would not let everything come back. Once the drain is set it is always taken back: when all have
 // moved, when the time is over, when the rest fails, when the context ends. A
 // process that dies before that leaves an override that ends by itself.
 //

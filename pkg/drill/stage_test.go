@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -69,7 +70,7 @@ records:
   - {name: cdn.stage.test, ttl: 1s, check: web, answers: [{value: 127.0.0.11, site: dc1}, 127.0.0.13]}
 `
 
-func newStage(t *testing.T) *stage {
+func newStage(t *testing.T, instead ...string) *stage {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "sst-") //nolint:usetesting // the path of a unix socket has to be short
 	if err != nil {
@@ -91,7 +92,7 @@ func newStage(t *testing.T) *stage {
 	}
 	s.port = netip.MustParseAddrPort(addrs[0]).Port()
 	s.dns = freeForDNS(t)
-	text := fmt.Sprintf(stageConfig, dir, s.dns, s.port)
+	text := strings.NewReplacer(instead...).Replace(fmt.Sprintf(stageConfig, dir, s.dns, s.port))
 	zone := "$ORIGIN stage.test.\n@ 60 IN SOA ns h 1 60 60 60 1\n@ 60 IN NS ns\n" +
 		"www 1 IN A 127.0.0.11\nwww 1 IN A 127.0.0.12\nwww 1 IN A 127.0.0.13\napp 1 IN A 127.0.0.12\ndb 1 IN A 127.0.0.11\ncdn 1 IN A 127.0.0.11\ncdn 1 IN A 127.0.0.13\n"
 	for name, data := range map[string]string{"sidestep.yaml": text, "zone": zone} {

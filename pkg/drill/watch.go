@@ -52,13 +52,18 @@ func (r *rehearsal) watchBack(ctx context.Context, w *observe.Watcher) (stopped 
 	y := r.report.Back
 	patience := 2*r.plan.TTL + margin
 	end := y.Began.Add(r.o.Hold + patience)
-	return r.watch(ctx, w, y, func() time.Time { return end }, func(status control.Status, _ observe.Sample) string {
+	stopped = r.watch(ctx, w, y, func() time.Time { return end }, func(status control.Status, _ observe.Sample) string {
 		what, until := r.waits(status)
+		r.report.Next = r.passing(status)
 		if y.Waits = what; until.Add(patience).After(end) {
 			end = until.Add(patience)
 		}
 		return ""
 	})
+	if y.moved() {
+		r.report.Next = ""
+	}
+	return stopped
 }
 
 // waits is what the way back waits for beside the clocks, and until when, where that

@@ -28,6 +28,7 @@ type Foresight struct {
 	Stays   []string       // answers that the word takes out, and that stay live
 	Down    []string       // answers that the word puts in although the probes say that they are down
 	At      time.Time      // when it is written at the earliest
+	Written []time.Time    // its writes within the window of max_writes, oldest first
 	Err     string         // why its zone could not be listed or written last; also where it is not planned yet
 }
 
@@ -117,6 +118,9 @@ func (e *Engine) foresight(s *set, after plan.Plan, about []*word) (Foresight, b
 		return f, meant
 	}
 	f.Known, f.Before, f.After, f.At = true, was, is, e.writeTime(s.zone, about)
+	for _, at := range s.written {
+		f.Written = append(f.Written, e.wall(at))
+	}
 	for _, b := range after.Blocked {
 		if b.Key == key || b.Key == (record.Key{Zone: key.Zone}) {
 			f.Blocked = append(f.Blocked, b)
