@@ -110,7 +110,7 @@ func TestObserveJSON(t *testing.T) {
 	if last.Resolver.Outcome != "nxdomain" || last.Resolver.TTLS != 5 || last.Kept.Ended.By != "server" || last.Kept.Address != "203.0.113.20" || last.Kept.Port != 443 {
 		t.Errorf("got %s", lines[2])
 	}
-	if len(last.Events) != 5 || len(last.Findings) != 1 || len(last.Gaps) != 0 || last.Events[0].Clock == "" || last.Findings[0].Look == "" {
+	if len(last.Events) != 5 || len(last.Findings) != 2 || len(last.Gaps) != 0 || last.Events[0].Clock == "" || last.Findings[0].Look == "" {
 		t.Errorf("got %s", lines[2])
 	}
 }

@@ -14,6 +14,9 @@ type Row struct{ Seen, Look string }
 
 // The rows of the decision table.
 var (
+	rowMute      = Row{"a name server gives no answer for the zone", "that server and the way to it: whether it runs, its firewall, whether it has the zone loaded"}
+	rowDenied    = Row{"every name server denies the name", "the zone itself: who took the name out, a spelling, another zone of that name"}
+	rowResolver  = Row{"the resolver gives no answer", "that resolver: whether it runs, whom it serves, DNSSEC, its own way to the name servers"}
 	rowServers   = Row{"name servers of the zone differ", "the transfer between them, or the provider's propagation"}
 	rowPath      = Row{"authoritative new, application old", "resolver path and TTL: which resolver it asks, how long its cache holds"}
 	rowAge       = Row{"cache new, peer old", "connection age: the pool's lifetime, the old server's keep-alive, a retirement"}
@@ -25,7 +28,7 @@ var (
 // Table lists the rows of the decision table in the order in which a change
 // passes what they name.
 func Table() []Row {
-	return []Row{rowServers, rowPath, rowNegative, rowAge, rowRouting, rowTransport}
+	return []Row{rowMute, rowServers, rowDenied, rowResolver, rowPath, rowNegative, rowAge, rowRouting, rowTransport}
 }
 
 // Finding is a row of the decision table that fits what was seen, with the
@@ -49,7 +52,10 @@ func (t *Timeline) Findings() []Finding {
 			found = append(found, Finding{row, facts})
 		}
 	}
+	add(rowMute, s.serversMute())
 	add(rowServers, s.serversDiffer())
+	add(rowDenied, s.serversDeny())
+	add(rowResolver, s.resolverMute())
 	add(rowPath, s.cacheOld())
 	add(rowNegative, s.cacheDenies())
 	add(rowAge, s.peerOld()+t.keptBehind()) // at another address, or at the same one
@@ -66,6 +72,32 @@ func (s Sample) agreed() (View, bool) {
 		return View{}, false
 	}
 	return told[0], true
+}
+
+// serversMute names the servers that told nothing, whatever the others did.
+func (s Sample) serversMute() string {
+	var words []string
+	for _, v := range s.Servers {
+		if !v.Outcome.Told() {
+			words = append(words, fmt.Sprintf("%s: %s", v.Server, v.saidNo()))
+		}
+	}
+	return strings.Join(words, "; ")
+}
+
+func (s Sample) serversDeny() string {
+	zone, ok := s.agreed()
+	if !ok || !zone.Outcome.Negative() {
+		return ""
+	}
+	return "they answer " + zone.Said()
+}
+
+func (s Sample) resolverMute() string {
+	if v := s.Resolver; v.Outcome != "" && !v.Outcome.Told() {
+		return fmt.Sprintf("resolver %s: %s", v.Server, v.saidNo())
+	}
+	return ""
 }
 
 func (s Sample) serversDiffer() string {
