@@ -57,14 +57,19 @@ a tunnel (CONNECT), an http URL in absolute form, which HAProxy and nginx take
 as well. --via tcp://HOST:PORT dials a gateway instead of the addresses. Either
 way the address stays, and the identity alone tells the backend.
 
-A row is marked by * where it differs from the one before. --svg draws all of it
-on one time axis.
+A row is marked by * where it differs from the one before. A row waits for the
+slowest of what it shows, so that rows are further apart than --every while
+something takes its whole time limit, which is said; a change has its own time.
+--svg draws all of it on one time axis.
 
 With --json, one object a line for each sample, names that stay (times in RFC
 3339, null for none):
 
   at, took_ms, name, type
-  servers: [{server, address, outcome, values, aliases, ttl_s, detail, took_ms}]
+  servers: [{at, server, address, port, outcome, values, aliases, ttl_s, detail,
+    took_ms}]
+    at: when it was asked; took_ms later it had answered
+    server: its name in the NS records; empty where the config lists addresses
     outcome: answer, nxdomain, nodata, refused, servfail, not-authoritative,
       no-recursion, timeout, unreachable, failed
     ttl_s: of a negative answer how long it may be cached

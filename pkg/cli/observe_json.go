@@ -25,14 +25,16 @@ type observedLine struct {
 }
 
 type observedView struct {
-	Server  string   `json:"server"`
-	Address string   `json:"address"`
-	Outcome string   `json:"outcome"`
-	Values  []string `json:"values"`
-	Aliases []string `json:"aliases"`
-	TTLS    int      `json:"ttl_s"`
-	Detail  string   `json:"detail"`
-	TookMS  float64  `json:"took_ms"`
+	At      time.Time `json:"at"`
+	Server  string    `json:"server"`
+	Address string    `json:"address"`
+	Port    uint16    `json:"port"`
+	Outcome string    `json:"outcome"`
+	Values  []string  `json:"values"`
+	Aliases []string  `json:"aliases"`
+	TTLS    int       `json:"ttl_s"`
+	Detail  string    `json:"detail"`
+	TookMS  float64   `json:"took_ms"`
 }
 
 type observedReply struct {
@@ -107,7 +109,7 @@ func (p *observePrinter) json(line *observe.Timeline, s observe.Sample, events [
 
 func describeView(v observe.View) observedView {
 	out := observedView{
-		Server: string(v.Server.Name), Address: v.Server.Addr.Addr().String(), Outcome: string(v.Outcome),
+		At: v.At, Server: string(v.Server.Name), Address: v.Server.Addr.Addr().String(), Port: v.Server.Addr.Port(), Outcome: string(v.Outcome),
 		Values: append([]string{}, v.Values...), Aliases: []string{}, TTLS: int(v.TTL.Seconds()), Detail: v.Detail, TookMS: milliseconds(v.Took),
 	}
 	for _, alias := range v.Aliases {

@@ -17,6 +17,7 @@ type observePrinter struct {
 	heads  []string
 	widths []int
 	last   []string // the cells of the row before, without what counts down
+	slow   bool     // the row before took longer than rows are apart
 }
 
 func (a *app) observePrinter(setup *observeSetup, f observeFlags) *observePrinter {
@@ -41,7 +42,18 @@ func (p *observePrinter) sample(line *observe.Timeline, s observe.Sample, events
 	for _, e := range events {
 		fmt.Fprintf(p.a.io.Out, "%s * %s\n", e.At.Local().Format("15:04:05.000"), e)
 	}
+	p.late(s)
 	return nil
+}
+
+// late says when rows begin to come later than asked for, and what they wait for.
+func (p *observePrinter) late(s observe.Sample) {
+	was := p.slow
+	p.slow = s.Took > p.flags.every && !p.flags.once
+	if what, took := s.Slowest(); p.slow && !was {
+		fmt.Fprintf(p.a.io.Out, "%s   rows are %s apart, not %s: %s took %s\n", s.At.Add(s.Took).Local().Format("15:04:05.000"),
+			s.Took.Round(100*time.Millisecond), p.flags.every, what, tookWords(took))
+	}
 }
 
 // begin prints what is looked at, and the heading. The columns are as wide as
@@ -73,6 +85,7 @@ func (p *observePrinter) clock() string {
 func (p *observePrinter) print(first string, cells []string, changed []bool) {
 	out := fmt.Sprintf("%-*s", len(p.clock()), first)
 	for i, cell := range cells {
+		p.widths[i] = max(p.widths[i], len(cell)) // a column that had to grow stays as wide
 		mark := " "
 		if i < len(changed) && changed[i] {
 			mark = "*"

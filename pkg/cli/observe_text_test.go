@@ -39,7 +39,7 @@ func switchSamples() []observe.Sample {
 	return []observe.Sample{
 		{At: began, Servers: []observe.View{told(server, 60, a), told(second, 60, a)}, Resolver: told(cache, 9, a), Kept: &kept[0], New: []observe.Reply{reply(0, a, "A", 1)}},
 		{At: began.Add(time.Second), Servers: []observe.View{told(server, 60, b), told(second, 60, a)}, Resolver: told(cache, 8, a), Kept: &kept[1], New: []observe.Reply{refused}},
-		{At: began.Add(2 * time.Second), Servers: []observe.View{told(server, 60, b), mute}, Resolver: observe.View{Server: cache, Outcome: observe.AnsweredNXDomain, TTL: 5 * time.Second}, Kept: &kept[2], New: []observe.Reply{reply(2, b, "B", 1)}},
+		{At: began.Add(2 * time.Second), Took: 2 * time.Second, Servers: []observe.View{told(server, 60, b), mute}, Resolver: observe.View{Server: cache, Outcome: observe.AnsweredNXDomain, TTL: 5 * time.Second}, Kept: &kept[2], New: []observe.Reply{reply(2, b, "B", 1)}},
 	}
 }
 
@@ -86,6 +86,8 @@ TIME      AUTHORITATIVE               RESOLVER              KEPT CONNECTION     
 		`ns2.example.net 2001:db8::53 +timeout +2000ms +no answer in time`,
 		`resolver 192.0.2.1 +NXDOMAIN +5s +0.0ms +held as long as the SOA of the zone says`,
 		`kept connection +B at 203.0.113.20 +12ms +HTTP/2.0, status 200; the one before was ended by server: it closed the connection`,
+		`03:00:04.000   rows are 2s apart, not 1s: authoritative ns2.example.net 2001:db8::53 took 2000ms`,
+		`03:00:02 .{47} \*NXDOMAIN 5s .*`,
 		`3 samples, [0-9] changes`,
 		`repaired, but NXDOMAIN or NODATA`,
 		`  seen: the zone answers 203.0.113.20, resolver 192.0.2.1 still NXDOMAIN, for 5s more`,
@@ -107,7 +109,7 @@ func TestObserveJSON(t *testing.T) {
 	if err := json.Unmarshal([]byte(lines[2]), &last); err != nil {
 		t.Fatal(err)
 	}
-	if last.Resolver.Outcome != "nxdomain" || last.Resolver.TTLS != 5 || last.Kept.Ended.By != "server" || last.Kept.Address != "203.0.113.20" || last.Kept.Port != 443 {
+	if last.Resolver.Outcome != "nxdomain" || last.Resolver.TTLS != 5 || last.Kept.Ended.By != "server" || last.Kept.Address != "203.0.113.20" || last.Kept.Port != 443 || last.Servers[0].Port != 53 {
 		t.Errorf("got %s", lines[2])
 	}
 	if len(last.Events) != 5 || len(last.Findings) != 2 || len(last.Gaps) != 0 || last.Events[0].Clock == "" || last.Findings[0].Look == "" {

@@ -89,7 +89,11 @@ func (r *Request) open(ctx context.Context, address netip.AddrPort) (*link, *fau
 		if l.raw != nil {
 			_ = l.raw.Close() // what went wrong is told below
 		}
-		return nil, faultOf(phase, orContext(ctx, err))
+		f := faultOf(phase, orContext(ctx, err))
+		if r.Via != nil && l.raw == nil {
+			f.detail = clean(r.Via.String() + " itself cannot be reached: " + f.detail)
+		}
+		return nil, f
 	}
 	l.opened = time.Now()
 	l.conn.SetStateHook(func(*http.ClientConn) { l.look() })

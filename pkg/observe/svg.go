@@ -42,12 +42,12 @@ func (t *Timeline) SVG(w io.Writer, title string) error {
 	return nil
 }
 
-// said is one bar: what a clock said, and from which sample to which.
+// said is one bar: what a clock said, and from when on.
 type said struct {
-	text     string
-	key      string // what has one colour: the address or the values
-	good     bool
-	from, to int
+	text string
+	key  string // what has one colour: the address or the values
+	good bool
+	from time.Time
 }
 
 type lane struct {
@@ -110,26 +110,27 @@ func (t *Timeline) lanes() []lane {
 		return nil
 	}
 	var lanes []lane
-	add := func(name string, of func(Sample) (text, key string, good bool)) {
+	add := func(name string, of func(Sample) (text, key string, good bool), came func(Sample) time.Time) {
 		l := lane{name: name}
-		for i, s := range t.Samples {
+		for _, s := range t.Samples {
 			text, key, good := of(s)
-			if n := len(l.bars); n > 0 && l.bars[n-1].text == text {
-				l.bars[n-1].to = i
-				continue
+			switch n := len(l.bars); {
+			case n == 0:
+				l.bars = []said{{text, key, good, s.At}}
+			case l.bars[n-1].text != text:
+				l.bars = append(l.bars, said{text, key, good, came(s)})
 			}
-			l.bars = append(l.bars, said{text, key, good, i, i})
 		}
 		lanes = append(lanes, l)
 	}
 	ofView := func(v View) (text, key string, good bool) { return v.Said(), v.Said(), v.Outcome == Answered }
 	for i, v := range t.Samples[0].Servers {
-		add(v.Server.String(), func(s Sample) (text, key string, good bool) { return ofView(s.Servers[i]) })
+		add(v.Server.String(), func(s Sample) (text, key string, good bool) { return ofView(s.Servers[i]) }, func(s Sample) time.Time { return s.came(s.Servers[i]) })
 	}
-	add("resolver "+t.Samples[0].Resolver.Server.String(), func(s Sample) (text, key string, good bool) { return ofView(s.Resolver) })
+	add("resolver "+t.Samples[0].Resolver.Server.String(), func(s Sample) (text, key string, good bool) { return ofView(s.Resolver) }, func(s Sample) time.Time { return s.came(s.Resolver) })
 	if t.Samples[0].Kept != nil {
-		add("kept connection", func(s Sample) (text, key string, good bool) { return ofReplies([]Reply{*s.Kept}) })
-		add("new connection", func(s Sample) (text, key string, good bool) { return ofReplies(s.New) })
+		add("kept connection", func(s Sample) (text, key string, good bool) { return ofReplies([]Reply{*s.Kept}) }, func(s Sample) time.Time { return s.allCame([]Reply{*s.Kept}) })
+		add("new connection", func(s Sample) (text, key string, good bool) { return ofReplies(s.New) }, func(s Sample) time.Time { return s.allCame(s.New) })
 	}
 	return lanes
 }
@@ -165,18 +166,18 @@ func (d *drawing) span() time.Duration {
 	return max(span, time.Second)
 }
 
-// x is where a sample begins; one behind the last is the end.
-func (d *drawing) x(sample int) float64 {
-	if sample >= len(d.t.Samples) {
-		return svgLeft + svgWide
-	}
-	return svgLeft + svgWide*float64(d.t.Samples[sample].At.Sub(d.t.Samples[0].At))/float64(d.span())
+// x is where a moment is, within the picture.
+func (d *drawing) x(at time.Time) float64 {
+	return svgLeft + svgWide*min(1, float64(at.Sub(d.t.Samples[0].At))/float64(d.span()))
 }
 
 func (d *drawing) lane(l lane, y int) {
 	d.line(`<text x="%d" y="%d" text-anchor="end">%s</text>`, svgLeft-10, y+svgLane-9, escape(cut(l.name, svgLeft-20)))
-	for _, bar := range l.bars {
-		from, to := d.x(bar.from), d.x(bar.to+1)
+	for i, bar := range l.bars {
+		from, to := d.x(bar.from), float64(svgLeft+svgWide)
+		if i+1 < len(l.bars) {
+			to = d.x(l.bars[i+1].from)
+		}
 		number := fmt.Sprint(slices.Index(d.keys, bar.key) + 1)
 		d.line(`<g><title>%s</title><rect x="%.1f" y="%d" width="%.1f" height="%d" fill="%s" stroke="#666666"/>`,
 			escape(l.name+": "+bar.text), from, y, to-from, svgLane, d.fill(bar.key))
@@ -199,7 +200,7 @@ func (d *drawing) countdown(y int) {
 	}
 	points := make([]string, len(d.t.Samples))
 	for i, s := range d.t.Samples {
-		points[i] = fmt.Sprintf("%.1f,%.1f", d.x(i), float64(y)+svgLane*(1-float64(s.Resolver.TTL)/float64(longest)))
+		points[i] = fmt.Sprintf("%.1f,%.1f", d.x(s.At), float64(y)+svgLane*(1-float64(s.Resolver.TTL)/float64(longest)))
 	}
 	d.line(`<polyline points="%s" fill="none" stroke="#222222" stroke-width="1.2"><title>remaining TTL, %s at the top</title></polyline>`, strings.Join(points, " "), longest)
 }

@@ -64,19 +64,59 @@ func changes(was, is Sample) []Event {
 	var events []Event
 	for i, v := range is.Servers {
 		if i < len(was.Servers) && !v.same(was.Servers[i]) {
-			events = append(events, Event{At: is.At.Add(v.Took), Clock: Authoritative, Who: v.Server.String(), From: was.Servers[i].Said(), To: v.Said()})
+			events = append(events, Event{At: is.came(v), Clock: Authoritative, Who: v.Server.String(), From: was.Servers[i].Said(), To: v.Said()})
 		}
 	}
 	if v := is.Resolver; !v.same(was.Resolver) {
-		events = append(events, Event{At: is.At.Add(v.Took), Clock: Resolver, From: was.Resolver.Said(), To: v.Said()})
+		events = append(events, Event{At: is.came(v), Clock: Resolver, From: was.Resolver.Said(), To: v.Said()})
 	}
 	events = append(events, keptChanges(was.Kept, is.Kept)...)
 	if from, to := SaysAll(was.New), SaysAll(is.New); from != to && len(is.New) > 0 {
-		last := is.New[len(is.New)-1]
-		events = append(events, Event{At: last.At.Add(last.Took), Clock: New, From: from, To: to})
+		events = append(events, Event{At: is.allCame(is.New), Clock: New, From: from, To: to})
 	}
 	slices.SortStableFunc(events, func(a, b Event) int { return a.At.Compare(b.At) })
 	return events
+}
+
+// came is when an answer came, or was given up: by its own time, however long the
+// slowest of the sample took.
+func (s Sample) came(v View) time.Time {
+	if v.At.IsZero() {
+		return s.At.Add(v.Took)
+	}
+	return v.At.Add(v.Took)
+}
+
+// allCame is when the last of some replies came.
+func (s Sample) allCame(replies []Reply) time.Time {
+	last := s.At
+	for _, r := range replies {
+		if end := r.At.Add(r.Took); end.After(last) {
+			last = end
+		}
+	}
+	return last
+}
+
+// Slowest names what took longest of a sample, and for how long: the next one
+// begins when that has ended.
+func (s Sample) Slowest() (what string, took time.Duration) {
+	note := func(name string, d time.Duration) {
+		if d > took {
+			what, took = name, d
+		}
+	}
+	for _, v := range s.Servers {
+		note("authoritative "+v.Server.String(), v.Took)
+	}
+	note("resolver "+s.Resolver.Server.String(), s.Resolver.Took)
+	for _, r := range s.New {
+		note("new connection to "+r.Address.Addr().String(), r.Took)
+	}
+	if s.Kept != nil {
+		note("kept connection", s.Kept.Took)
+	}
+	return what, took
 }
 
 func keptChanges(was, is *Reply) []Event {
@@ -153,6 +193,11 @@ func (s Sample) Gaps() []string {
 	if v := s.Resolver; !v.Outcome.Told() {
 		gaps = append(gaps, fmt.Sprintf("resolver %s: %s", v.Server, v.saidNo()))
 	}
+	if len(s.New) > 0 && s.New[0].Phase == check.PhaseResolve {
+		if s.Resolver.Outcome.Told() || !strings.HasPrefix(s.New[0].Detail, noAddress) { // else it is said above
+			gaps = append(gaps, "connections: "+s.New[0].Detail)
+		}
+	}
 	if s.Kept != nil {
 		gaps = append(gaps, s.Kept.gap("kept connection")...)
 	}
@@ -167,6 +212,8 @@ func (r Reply) gap(what string) []string {
 		what += " to " + r.Address.Addr().String()
 	}
 	switch {
+	case r.Phase == check.PhaseResolve: // one reason for all connections
+		return nil
 	case !r.Reached():
 		return []string{fmt.Sprintf("%s: %s/%s %s", what, r.Phase, r.Cause, r.Detail)}
 	case r.Missing != "":

@@ -52,7 +52,8 @@ type View struct {
 	// 2308 section 5); 0 also where none was told.
 	TTL    time.Duration
 	Detail string        // why there is no answer, in words; empty with one
-	Took   time.Duration // until the answer, or until there was none
+	At     time.Time     // when the question was sent, or the first of them
+	Took   time.Duration // from then until the answer, or until there was none
 }
 
 // Server is a name server.
@@ -85,7 +86,7 @@ func lookAt(ctx context.Context, s Server, name record.Name, t record.Type) View
 	if err == nil && !reply.Authoritative && (v.Outcome.Told() || reply.Rcode == dns.RcodeSuccess) {
 		v.Outcome, v.Detail = NotAuthoritative, "it answered from a cache, or with a referral: it does not have the zone"
 	}
-	v.Took = time.Since(start)
+	v.At, v.Took = start, time.Since(start)
 	return v
 }
 
@@ -93,6 +94,8 @@ func lookAt(ctx context.Context, s Server, name record.Name, t record.Type) View
 // the C library does. Each gets an equal part of the time that is left. A
 // record set of type CNAME is asked for as its users ask: for addresses.
 func lookThrough(ctx context.Context, resolvers []netip.AddrPort, name record.Name, t record.Type) (v View, addresses []string) {
+	start := time.Now()
+	defer func() { v.At, v.Took = start, time.Since(start) }()
 	for i, addr := range resolvers {
 		part, cancel := context.WithTimeout(ctx, remaining(ctx)/time.Duration(len(resolvers)-i))
 		v, addresses = lookThroughOne(part, Server{Addr: addr}, name, t)
@@ -124,13 +127,11 @@ func lookThroughOne(ctx context.Context, s Server, name record.Name, t record.Ty
 
 // recurse asks one resolver for one type.
 func recurse(ctx context.Context, s Server, name record.Name, t record.Type) View {
-	start := time.Now()
 	reply, answer, err := pose(ctx, s.Addr, name, t, true)
 	v := viewOf(s, t, answer, err)
 	if err == nil && !reply.RecursionAvailable && !reply.Authoritative && v.Outcome != Refused && v.Outcome != ServFail {
 		v.Outcome, v.Detail = NoRecursion, "it does not resolve names for this machine"
 	}
-	v.Took = time.Since(start)
 	return v
 }
 

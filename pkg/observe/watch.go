@@ -120,6 +120,9 @@ type way struct {
 	fault *fault // why they go nowhere
 }
 
+// noAddress begins why requests go nowhere when the resolver is the reason.
+const noAddress = "the resolver gave no address: "
+
 // way asks the resolver, and finds out where that leads. A proxy or gateway is
 // found by its own name.
 func (w *Watcher) way(ctx context.Context, s *Sample) way {
@@ -140,7 +143,7 @@ func (w *Watcher) way(ctx context.Context, s *Sample) way {
 		s.Refused = append(s.Refused, fmt.Sprintf("%d more addresses are not dialled, as %d at most are", left, maxDialled))
 	}
 	if len(out.to) == 0 {
-		out.fault = &fault{check.PhaseResolve, check.CauseUnreachable, "the resolver gave no address: " + s.Resolver.saidNo()}
+		out.fault = &fault{check.PhaseResolve, check.CauseUnreachable, noAddress + s.Resolver.saidNo()}
 		if len(s.Refused) > 0 {
 			out.fault.detail = clean(strings.Join(s.Refused, "; "))
 		}
