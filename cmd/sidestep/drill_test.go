@@ -148,7 +148,7 @@ func TestREADMEDrill(t *testing.T) {
 	t.Parallel()
 	w := newDrillWorld(t)
 	code, out, errOut := sidestepIn(t, w.dir, w.drill()...)
-	if code != 0 || errOut != "config: ./sidestep.yaml\n" {
+	if code != 0 || !strings.HasPrefix(errOut, "config: ./sidestep.yaml\nway out: written moved after ") || !strings.Contains(errOut, "\nway back: kept moved after ") {
 		t.Fatalf("exited with %d:\n%s%s", code, out, errOut)
 	}
 	block := between(t, readme(t), "    $ sidestep drill app --identity header:X-Backend", "\nIt refuses where that would hurt, takes the drain back whatever happens, and says")

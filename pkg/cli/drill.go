@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -179,6 +180,7 @@ func (a *app) drill(ctx context.Context, name string, f drillFlags) error {
 	report, err := drill.Run(ctx, drill.Options{
 		Daemon: client, Zone: setup.spec.Key.Zone, Watch: setup.Options, For: f.span, DryRun: f.dryRun,
 		Hold: setup.spec.Failback.Hold, ByHand: setup.spec.Failback.Manual,
+		Notice:   func(text string) { fmt.Fprintln(a.screen, text) },
 		Progress: func(text string) { a.progress("%s", text[:min(len(text), progressWidth)]) },
 	})
 	a.progressDone()

@@ -38,6 +38,9 @@ type Options struct {
 	DryRun bool // say what would be done, and do nothing
 	// Progress is told how far it is; nil for nobody.
 	Progress func(string)
+	// Notice is told once of each thing that happens on a way: that a clock has moved,
+	// and that the daemon does not answer any more; nil for nobody.
+	Notice func(string)
 
 	restoreWithin time.Duration // how long a daemon that does not answer is asked to take the drain back; 0 is 30 s
 }

@@ -89,14 +89,20 @@ func (r *rehearsal) waits(status control.Status) (what string, until time.Time) 
 // watch takes samples until a way is at its end: every clock has moved, look says
 // why not to go on, the time is over, or the context ends.
 func (r *rehearsal) watch(ctx context.Context, w *observe.Watcher, y *Way, end func() time.Time, look func(control.Status, observe.Sample) string) (stopped string) {
-	settled, heard := 0, time.Now()
+	settled, silent, heard := 0, false, time.Now()
 	w.Run(ctx, r.plan.Every, func(s observe.Sample) bool {
 		status, err := r.o.Daemon.Status(ctx, string(r.plan.Name))
 		if ctx.Err() != nil {
 			return false
 		}
+		before := y.movedNow()
 		r.takeStatus(y, status, err)
 		y.take(s, func(reply observe.Reply) bool { return r.arrived(y, reply) }, func(replies []observe.Reply) bool { return r.complete(y, replies) })
+		r.noticeMoved(y, before)
+		if err != nil && !silent {
+			r.noticeSilence(err)
+		}
+		silent = err != nil
 		switch {
 		case err == nil:
 			heard, stopped = time.Now(), look(status, s)
