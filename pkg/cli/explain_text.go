@@ -404,9 +404,12 @@ func (x *explainer) verified(r control.ExplainedRecord) {
 // servers says how long after the write each name server had it.
 func (x *explainer) servers(list []control.VerifiedServer) {
 	for _, s := range list {
-		if s.TookMS != nil {
+		switch {
+		case s.TookMS != nil:
 			x.field(2, "after", "%s: %s", delayWords(*s.TookMS), s.Server)
-		} else {
+		case s.Verified:
+			x.field(2, "unmoved", "%s: it was not seen to have the write before, and has now what it had then", s.Server)
+		default:
 			x.field(2, "not", "%s", s.Server)
 		}
 	}
@@ -414,11 +417,11 @@ func (x *explainer) servers(list []control.VerifiedServer) {
 
 // delayWords is how long something took.
 func delayWords(ms float64) string {
-	took := time.Duration(ms * float64(time.Millisecond))
+	took, finest := time.Duration(ms*float64(time.Millisecond)), time.Millisecond
 	if took > time.Second {
-		return took.Round(100 * time.Millisecond).String()
+		finest *= 100
 	}
-	return took.Round(time.Millisecond).String()
+	return took.Round(finest).String()
 }
 
 func (x *explainer) write(w control.ExplainedWrite) {

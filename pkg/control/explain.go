@@ -141,7 +141,7 @@ type Verification struct {
 type VerifiedServer struct {
 	Server   string   `json:"server"`
 	Verified bool     `json:"verified"` // it answers as wanted
-	TookMS   *float64 `json:"took_ms"`  // so long after the write; null when it does not
+	TookMS   *float64 `json:"took_ms"`  // so long after the write; null when it does not, or was not seen to move
 	Detail   string   `json:"detail"`   // why it does not
 }
 

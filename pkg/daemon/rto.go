@@ -12,6 +12,7 @@ import (
 	"sidestep/pkg/control"
 	"sidestep/pkg/lease"
 	"sidestep/pkg/provider"
+	"sidestep/pkg/reconcile"
 	"sidestep/pkg/record"
 	"sidestep/pkg/rto"
 	"sidestep/pkg/steer"
@@ -48,7 +49,7 @@ func RTO(c *config.Config, registry provider.Registry, names []string, log *slog
 		promises[name] = zone.Adapter.Promises()
 		zones[name] = rtoZone(promises[name])
 	}
-	if err := addMeasured(zones, c.State.Dir); err != nil {
+	if err := addMeasured(zones, c.State.Dir, d.clock.Wall()); err != nil {
 		notes = append(notes, fmt.Sprintf("how long writes take is assumed: %v", err))
 	}
 	for _, spec := range specs {
@@ -117,6 +118,7 @@ func rtoZone(p provider.Promises) rto.Zone {
 
 // measuredLine is what is measured in a line of the journal.
 type measuredLine struct {
+	At     time.Time   `json:"at"`
 	Zone   record.Name `json:"zone"`
 	Action string      `json:"action"`
 	TookMS *float64    `json:"took_ms"`
@@ -128,18 +130,49 @@ type measuredLine struct {
 }
 
 // spread is how long a verified write took to the last of the name servers; false
-// where none was asked.
+// where none was asked, or one was not seen to move.
 func (l measuredLine) spread() (time.Duration, bool) {
 	slowest, heard := 0.0, false
 	for _, s := range l.Servers {
 		slowest, heard = max(slowest, s.TookMS), heard || s.Verified
+		if s.Unmoved {
+			return 0, false
+		}
 	}
 	return milliseconds(slowest), heard && l.Verified
 }
 
+// superseded is for how long an earlier write was not at all name servers when this
+// one took its place; 0 where there was none.
+func (l measuredLine) superseded() time.Duration {
+	longest := 0.0
+	for _, s := range l.Servers {
+		longest = max(longest, s.Superseded)
+	}
+	return milliseconds(longest)
+}
+
+// outstanding is for how long this write was not at all name servers: up to now,
+// while it is asked on.
+func (l measuredLine) outstanding(now time.Time) time.Duration {
+	longest := 0.0
+	for _, s := range l.Servers {
+		longest = max(longest, s.AtLeast)
+	}
+	since := now.Sub(l.At)
+	if l.Verified || longest == 0 || since < 0 || since > reconcile.AskedFor {
+		since = 0
+	}
+	if l.Verified {
+		longest = 0
+	}
+	return milliseconds(longest) + since
+}
+
 // addMeasured puts what the journal of a state directory knows beside what is
 // known of the zones.
-func addMeasured(zones map[record.Name]rto.Zone, dir string) error {
+func addMeasured(zones map[record.Name]rto.Zone, dir string, now time.Time) error {
+	before, bounds, open := map[record.Name]time.Duration{}, map[record.Name]int{}, map[record.Name]time.Duration{}
 	writes, spreads, negative := map[record.Name][]time.Duration{}, map[record.Name][]time.Duration{}, map[record.Name]time.Duration{}
 	_, err := store.ReadJournal(dir, store.Filter{Kinds: []string{"write", "verify"}, Newest: evidenceBytes}, func(l store.Line) bool {
 		var line measuredLine
@@ -152,7 +185,17 @@ func addMeasured(zones map[record.Name]rto.Zone, dir string) error {
 		if line.Negative > 0 {
 			negative[line.Zone] = milliseconds(line.Negative)
 		}
-		if took, measured := line.spread(); l.Kind == "verify" && measured {
+		if l.Kind != "verify" {
+			return true
+		}
+		if lag := line.superseded(); lag != before[line.Zone] { // it may be told of twice
+			if before[line.Zone] = lag; lag > 0 {
+				spreads[line.Zone] = append(spreads[line.Zone], lag)
+				bounds[line.Zone]++
+			}
+		}
+		open[line.Zone] = line.outstanding(now)
+		if took, measured := line.spread(); measured {
 			spreads[line.Zone] = append(spreads[line.Zone], took)
 		}
 		return true
@@ -160,6 +203,7 @@ func addMeasured(zones map[record.Name]rto.Zone, dir string) error {
 	for name, z := range zones {
 		z.Negative = negative[name]
 		z.Write, z.Spread = rto.Measure(last(writes[name])), rto.Measure(last(spreads[name]))
+		z.Spread.AtLeast, z.Outstanding = min(bounds[name], z.Spread.Times), open[name]
 		zones[name] = z
 	}
 	return err

@@ -114,6 +114,10 @@ type heardLine struct {
 	Verified bool    `json:"verified"`
 	TookMS   float64 `json:"took_ms,omitempty"` // from the provider's answer to that of the server
 	Detail   string  `json:"detail,omitempty"`
+
+	Unmoved    bool    `json:"unmoved,omitempty"`       // it was not seen to move, so that nothing was measured
+	AtLeast    float64 `json:"at_least_ms,omitempty"`   // for so long it was seen without this write
+	Superseded float64 `json:"superseded_ms,omitempty"` // for so long it was seen without an earlier one, until this took its place
 }
 
 // verifyLine is one verification, as the journal has it.
@@ -128,8 +132,9 @@ type verifyLine struct {
 func heardLines(list []reconcile.Heard) []heardLine {
 	var lines []heardLine
 	for _, h := range list {
-		line := heardLine{Server: h.Server.String(), Verified: h.Agrees, Detail: h.Why}
-		if h.Agrees {
+		line := heardLine{Server: h.Server.String(), Verified: h.Agrees, Detail: h.Why, Unmoved: h.Unmoved}
+		line.AtLeast, line.Superseded = inMilliseconds(h.AtLeast), inMilliseconds(h.Superseded)
+		if h.Agrees && !h.Unmoved {
 			line.TookMS = inMilliseconds(h.Took)
 		}
 		lines = append(lines, line)
@@ -179,7 +184,7 @@ func (l verifyLine) shape(at time.Time) control.Verification {
 	v := control.Verification{At: at, Verified: l.Verified, Detail: l.Detail, Servers: []control.VerifiedServer{}}
 	for _, s := range l.Servers {
 		one := control.VerifiedServer{Server: s.Server, Verified: s.Verified, Detail: s.Detail}
-		if s.Verified {
+		if s.Verified && !s.Unmoved {
 			one.TookMS = &s.TookMS
 		}
 		v.Servers = append(v.Servers, one)

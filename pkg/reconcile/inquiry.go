@@ -34,9 +34,19 @@ type Heard struct {
 	Agrees bool // it answers as wanted for everything that was written
 	// Took is how long after the provider had accepted the last write it did so:
 	// by the first asking that found it, no finer than that.
-	Took  time.Duration
-	NoWay bool   // this machine has no way to it at all, such as to an IPv6 address without IPv6
-	Why   string // why it does not agree, in words; empty when it does
+	// What was there when it was first asked took no longer than that asking: the
+	// time before it went by in the round.
+	Took time.Duration
+	// Unmoved is that it agrees with what it had all along: it was never seen to have
+	// what was written in between, so that Took says nothing.
+	Unmoved bool
+	// AtLeast is for how long it was seen not to have this write; 0 when it agrees.
+	AtLeast time.Duration
+	// Superseded is for how long it was seen not to have an earlier write, until this
+	// one took its place; 0 for none.
+	Superseded time.Duration
+	NoWay      bool   // this machine has no way to it at all, such as to an IPv6 address without IPv6
+	Why        string // why it does not agree, in words; empty when it does
 }
 
 // ErrNoWay is in the error of an Ask that says of this machine, and not of the
@@ -57,14 +67,26 @@ type hearing struct {
 	open   []record.Key // not answered as wanted yet
 	took   time.Duration
 	err    error // of the last asking; nil once nothing is open
-	given  bool  // up: to ask again would tell nothing else
+
+	before  map[record.Key]behind // what it had not shown before this inquiry; only read
+	missed  *behind               // of the first that is open: what it said instead; nil before it was asked
+	unmoved bool
+	given   bool // up: to ask again would tell nothing else
 }
 
 // heard is what all servers have said so far.
 func (q *inquiry) heard() []Heard {
 	var list []Heard
 	for _, h := range q.servers {
-		one := Heard{Server: h.server, Agrees: len(h.open) == 0, Took: h.took, NoWay: errors.Is(h.err, ErrNoWay)}
+		one := Heard{Server: h.server, Agrees: len(h.open) == 0, Took: h.took, Unmoved: h.unmoved, NoWay: errors.Is(h.err, ErrNoWay)}
+		for _, key := range q.keys {
+			if b := h.before[key]; b.since != q.since[key] {
+				one.Superseded = max(one.Superseded, b.lag)
+			}
+		}
+		if h.missed != nil {
+			one.AtLeast = h.missed.lag
+		}
 		if h.err != nil {
 			one.Why = h.err.Error()
 		}
@@ -194,20 +216,26 @@ func (w *worker) askOnce(ctx context.Context, q *inquiry, h *hearing) {
 	}
 	for len(h.open) > 0 {
 		key := h.open[0]
+		began := w.options.Clock.Boot()
 		got, err := w.options.Ask(ctx, h.server.Addr, key)
 		wanted := q.wanted(key)
 		switch {
 		case err != nil && ctx.Err() != nil && h.err != nil:
 			return // what it said before says more
 		case err != nil:
+			if ctx.Err() == nil && !errors.Is(err, ErrNoWay) { // neither was an answer of the server
+				h.miss(q.since[key], began)
+			}
 			h.err, h.given = fmt.Errorf("ask %s for %s: %w", h.server, key, err), errors.Is(err, ErrNoWay)
 			return
 		case !slices.Equal(got, wanted):
+			h.miss(q.since[key], began)
+			h.missed.got, h.missed.answered = got, true
 			h.err = fmt.Errorf("ask %s for %s: expected %s, got %s", h.server, key, words(wanted), words(got))
 			return
 		}
 		h.open = h.open[1:]
-		h.took = max(h.took, w.options.Clock.Boot()-q.since[key])
+		h.found(key, wanted, q.since[key], began, w.options.Clock.Boot())
 	}
 	h.err = nil
 }

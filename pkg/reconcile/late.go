@@ -9,11 +9,14 @@ import (
 	"sidestep/pkg/record"
 )
 
+// AskedFor is for how long after a write a name server that lags is asked on.
+const AskedFor = 10 * time.Minute
+
 // How a name server is asked on that has not come round in verifyFor: for so long,
 // after pauses of a tenth of the time that it has taken so far, so that its delay is
 // known to about a tenth.
 const (
-	lateFor   = 10 * time.Minute
+	lateFor   = AskedFor
 	lateLeast = time.Second
 	lateMost  = 30 * time.Second
 	latePass  = 3 * time.Second // for one asking of all that lag, so that the stamp is not renewed too late
@@ -87,6 +90,7 @@ func (w *worker) chase(ctx context.Context) {
 		return
 	}
 	l.told = true
+	w.keepBehind(l.inquiry)
 	if over {
 		w.late = nil
 	}
@@ -110,6 +114,7 @@ func (w *worker) renewLate() {
 	if w.late == nil {
 		return
 	}
+	w.keepBehind(w.late.inquiry)
 	for _, key := range w.late.open() {
 		if _, again := w.unverified[key]; !again {
 			w.unverified[key] = w.late.since[key]

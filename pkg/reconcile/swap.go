@@ -52,6 +52,7 @@ func (w *worker) heed() bool {
 	if next != nil {
 		w.proved, w.unlisted = false, true
 		w.late, w.found = nil, nil
+		clear(w.behind)
 		if w.lease != nil {
 			w.lease.fail(nil)
 			w.lease.retime(w.options.Clock.Boot(), next.Lease)

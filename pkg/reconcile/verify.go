@@ -63,6 +63,7 @@ func (r *round) verify(ctx context.Context) {
 	case len(left) > 0 && r.report.Verified:
 		r.report.Detail = strings.Join(left, "; ")
 	}
+	r.keepBehind(q)
 	if errors.Is(err, ErrGaveWay) {
 		return
 	}
@@ -135,10 +136,7 @@ func (w *worker) inquire(ctx context.Context, q *inquiry) error {
 	if errors.Is(err, ErrGaveWay) {
 		return err
 	}
-	q.servers = make([]*hearing, len(servers))
-	for i, s := range servers {
-		q.servers[i] = &hearing{server: s, open: slices.Clone(q.keys)}
-	}
+	w.hear(q, servers)
 	if err := w.askEach(ctx, q, func(ctx context.Context, h *hearing) { w.askAgain(ctx, q, h) }); err != nil {
 		return err
 	}

@@ -36,14 +36,15 @@ type worker struct {
 	past       map[string]bool   // the same, those too that can no longer be in force
 	held       bool              // this process held the zone's stamp at some time since it leads
 	seq        uint64
-	proved     bool                         // the fence was put to the proof by this process
-	noteless   bool                         // the last note could not be stored
-	waited     bool                         // a wait was told of, and nothing was written since
-	unverified map[record.Key]time.Duration // written, at this boot time last, and the name servers were not asked yet
-	late       *late                        // name servers that have not said that they have the last write; nil for none
-	runs       bool                         // in run, which asks the name servers between rounds
-	found      []Server                     // the name servers that were found last
-	foundAt    time.Duration                // boot time at which that was
+	proved     bool                             // the fence was put to the proof by this process
+	noteless   bool                             // the last note could not be stored
+	waited     bool                             // a wait was told of, and nothing was written since
+	unverified map[record.Key]time.Duration     // written, at this boot time last, and the name servers were not asked yet
+	late       *late                            // name servers that have not said that they have the last write; nil for none
+	behind     map[string]map[record.Key]behind // by address of a name server: what it was not seen to have
+	runs       bool                             // in run, which asks the name servers between rounds
+	found      []Server                         // the name servers that were found last
+	foundAt    time.Duration                    // boot time at which that was
 	vanish     vanishing
 	seen       *plan.Zone // the zone as a round or a look saw it last
 
@@ -119,6 +120,7 @@ func newWorker(r *Reconciler, zone Zone) *worker {
 		mine:       map[string]uint64{},
 		past:       map[string]bool{},
 		unverified: map[record.Key]time.Duration{},
+		behind:     map[string]map[record.Key]behind{},
 		vanish:     newVanishing(),
 		wake:       make(chan struct{}, 1),
 		letGo:      make(chan letGo),

@@ -48,9 +48,10 @@ type Zone struct {
 	MinTTL  time.Duration // the TTLs that are kept as given; see record.Answer
 	MaxTTL  time.Duration
 
-	Write    Measured      // from the end of the debounce window to the answer of the provider
-	Spread   Measured      // from there to the answer of the last name server
-	Negative time.Duration // how long a negative answer of the zone may be cached (RFC 2308 section 5); 0 unknown
+	Write       Measured      // from the end of the debounce window to the answer of the provider
+	Spread      Measured      // from there to the answer of the last name server
+	Outstanding time.Duration // for how long the last write was not at all name servers; 0 where it is, or nobody asked
+	Negative    time.Duration // how long a negative answer of the zone may be cached (RFC 2308 section 5); 0 unknown
 }
 
 // Span is how long something takes.

@@ -182,6 +182,16 @@ func TestAssumed(t *testing.T) {
 	}
 }
 
+// TestOutstanding: a write that is not at all name servers yet takes at least as long.
+func TestOutstanding(t *testing.T) {
+	z := measured()
+	z.Outstanding = 95 * second
+	p := rto.Of(conf(slow()), z, set("web")).Out.Part(rto.Propagation)
+	if p.Worst < z.Outstanding || p.Expected < z.Outstanding || !strings.HasSuffix(p.Why, "; the last write is not at all name servers, after 1m35s") {
+		t.Errorf("got %+v", p)
+	}
+}
+
 // TestGains: each gain is the difference that its setting makes.
 func TestGains(t *testing.T) {
 	fast := slow()

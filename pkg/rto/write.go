@@ -16,6 +16,7 @@ type Measured struct {
 	Half    time.Duration // half of them took no longer: the 50th percentile
 	Most    time.Duration // 95 % of them took no longer
 	Longest time.Duration
+	AtLeast int // of so many only the least is known: another write came before their end
 }
 
 // Measure sums up measurements, in any order.
@@ -40,7 +41,11 @@ func (m Measured) words(what string) string {
 	if m.Times > 1 {
 		times = fmt.Sprintf("%d times", m.Times)
 	}
-	return fmt.Sprintf("%s, measured %s: p50 %s, p95 %s", what, times, Short(m.Half), Short(m.Most))
+	text := fmt.Sprintf("%s, measured %s: p50 %s, p95 %s", what, times, Short(m.Half), Short(m.Most))
+	if m.AtLeast > 0 {
+		text += fmt.Sprintf("; %d of them took longer, and were not there yet when another write took their place", m.AtLeast)
+	}
+	return text
 }
 
 // What is assumed where nothing was measured and nobody says anything.
@@ -76,7 +81,19 @@ func writing(z Zone) Part {
 	return Part{Name: Write, Span: Span{0, min(assumedWrite, call), call + z.Lag}, Why: why, Assumed: true}
 }
 
+// spreading counts a write that is not at all name servers yet with the time that it
+// has taken so far.
 func spreading(z Zone) Part {
+	p := settled(z)
+	if z.Outstanding > 0 {
+		p.Expected, p.Worst = max(p.Expected, z.Outstanding), max(p.Worst, z.Outstanding)
+		p.Why += fmt.Sprintf("; the last write is not at all name servers, after %s", Short(z.Outstanding))
+	}
+	return p
+}
+
+// settled is what follows from the writes that are over.
+func settled(z Zone) Part {
 	switch {
 	case z.Spread.Times > 0:
 		return Part{Name: Propagation, Span: z.Spread.span(), Why: z.Spread.words("to the last name server")}
