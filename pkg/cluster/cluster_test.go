@@ -49,7 +49,7 @@ type node struct {
 	ends    []cluster.End
 	told    int // how often of words
 	trouble error
-	mine    []cluster.End // that were said at it
+	mine    []cluster.End // that it knows
 	shared  time.Time
 	waits   string
 	leads   bool
@@ -99,7 +99,11 @@ func startWith(t *testing.T, client *clientv3.Client, is member, prepare func(*n
 			n.lock(func() { n.left = append(n.left, vantage); delete(n.heard, vantage) })
 		},
 		Overrides: func(words []override.Override, ends []cluster.End) {
-			n.lock(func() { n.words, n.ends = words, ends; n.told++ })
+			n.lock(func() {
+				n.words, n.ends = words, ends
+				n.mine = cluster.Remember(n.mine, ends, words, time.Now())
+				n.told++
+			})
 		},
 		Local: func() (known cluster.Known) {
 			n.lock(func() { known = cluster.Known{Words: n.local, Ends: n.mine, Shared: n.shared} })

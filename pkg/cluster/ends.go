@@ -3,14 +3,17 @@ package cluster
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"sidestep/pkg/override"
 )
 
-// How long etcd keeps what is over. What has a time is over for every node a day
+// How long etcd keeps what is over, and every node the ends that it knows. What has a time is over for every node a day
 // after that, however far their clocks are apart within reason. An end of a word
 // without one is kept long enough for nodes that come and go; how many there are is
 // bounded besides, and of more the oldest go.
@@ -19,6 +22,56 @@ const (
 	keepEnds = 30 * 24 * time.Hour
 	maxEnds  = 1000
 )
+
+// gone reports whether nobody needs the end any more.
+func (e End) gone(now time.Time) bool {
+	return e.Override.Over(now.Add(-keepOver)) || e.Override.Forever() && now.Sub(e.At) > keepEnds
+}
+
+// Remember is what a node keeps of the ends that it knew and of those that it heard:
+// of each word the latest, unless one of the words was said after it, and no longer
+// and no more than etcd does. The oldest come first.
+func Remember(known, heard []End, words []override.Override, now time.Time) []End {
+	latest := map[string]End{}
+	for _, e := range slices.Concat(known, heard) {
+		name := wordKey(e.Override.Kind, e.Override.Target)
+		if old, found := latest[name]; !found || e.At.After(old.At) {
+			latest[name] = e
+		}
+	}
+	for _, o := range words {
+		name := wordKey(o.Kind, o.Target)
+		if e, found := latest[name]; found && o.Said.After(e.At) {
+			delete(latest, name)
+		}
+	}
+	maps.DeleteFunc(latest, func(_ string, e End) bool { return e.gone(now) })
+	ends := make([]End, 0, len(latest))
+	for _, name := range sortedNames(latest) {
+		ends = append(ends, latest[name])
+	}
+	slices.SortStableFunc(ends, func(a, b End) int { return a.At.Compare(b.At) })
+	return ends[max(len(ends)-maxEnds, 0):]
+}
+
+// bringEnds writes the ends that this node knows and etcd does not have. One that
+// etcd was rid of, and that this node had shared, has no word there to contradict.
+func (s *session) bringEnds(ctx context.Context, known Known, now time.Time) error {
+	var ends []word
+	for _, e := range known.Ends {
+		there := s.words[wordKey(e.Override.Kind, e.Override.Target)]
+		swept := there.revision == 0 && !e.At.After(s.forgotten.Until) && !e.At.After(known.Shared)
+		if w := endWord(e); !swept && !e.gone(now) && s.lacks(w) {
+			ends = append(ends, w)
+		}
+	}
+	for some := range slices.Chunk(ends, inTxn) {
+		if err := s.bringSome(ctx, some...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // forgotten is the value of the key that says which ends etcd is rid of. A word that
 // a node kept and etcd does not have was either never there, or has ended: it has

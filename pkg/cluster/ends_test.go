@@ -111,5 +111,74 @@ func TestWhatIsOverLeavesEtcd(t *testing.T) {
 		t.Fatal(err)
 	}
 	fresh := startWith(t, etcd.Client(t), member{name: "d", vantage: "us"}, kept)
-	fresh.wait("an etcd that is new to learn the word", func() bool { return len(fresh.words) == 1 && len(fresh.ends) == 0 })
+	fresh.wait("an etcd that is new to learn the word, and every end from who was there", func() bool {
+		return len(fresh.words) == 1 && len(fresh.ends) == 1000
+	})
+}
+
+// TestAnEndOutlivesEtcd: a word that was taken back comes back neither from an etcd
+// that was restored from before that, nor from a node that was away when it was built
+// anew. Every node that heard of the end brings it, also one at which it was not said.
+func TestAnEndOutlivesEtcd(t *testing.T) {
+	etcd := etcdtest.Start(t, etcdtest.Options{})
+	drain := word(override.Drain, "www.example.com.", "kernel")
+	a, b := start(t, etcd, member{name: "a", vantage: "eu"}), start(t, etcd, member{name: "b", vantage: "us"})
+	ended := func(n *node) func() bool {
+		return func() bool { return len(n.words) == 0 && len(n.ends) == 1 && n.ends[0].By == "bob" }
+	}
+	if _, err := a.Put(t.Context(), drain); err != nil {
+		t.Fatal(err)
+	}
+	b.wait("the drain", func() bool { return len(b.words) == 1 })
+	client := etcd.Client(t)
+	defer func() { _ = client.Close() }()
+	key := prefix + "/shared/overrides/drain/www.example.com."
+	old, err := client.Get(t.Context(), key)
+	if err != nil || len(old.Kvs) != 1 {
+		t.Fatalf("%v, %v", old, err)
+	}
+	if _, err := a.Clear(t.Context(), cluster.End{Override: drain, At: drain.Said, By: "bob"}); err != nil { // by a clock that is behind
+		t.Fatal(err)
+	}
+	b.wait("the drain to end", ended(b))
+	a.stop()
+	if _, err := client.Put(t.Context(), key, string(old.Kvs[0].Value)); err != nil {
+		t.Fatal(err)
+	}
+	b.wait("it to be there again", func() bool { return len(b.words) == 1 })
+	b.wait("it to end again", ended(b))
+
+	etcd.BuildAnew(t)
+	c := startWith(t, etcd.Client(t), member{name: "c", vantage: "asia"}, func(n *node) { n.local, n.shared = []override.Override{drain}, time.Now() })
+	for _, n := range []*node{b, c} {
+		n.wait("who was away to hear of the end", ended(n))
+	}
+}
+
+// TestRemember: the latest end of each word, unless a later word holds, and none that
+// etcd would be rid of.
+func TestRemember(t *testing.T) {
+	now := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+	day := 24 * time.Hour
+	end := func(target string, ago, until time.Duration) cluster.End {
+		o := override.Override{Kind: override.Drain, Target: target, Said: now.Add(-60 * day)}
+		if until != 0 {
+			o.Until = now.Add(until)
+		}
+		return cluster.End{Override: o, At: now.Add(-ago)}
+	}
+	known := []cluster.End{end("twice", 2*day, 0), end("again", 2*day, 0), end("old", 31*day, 0), end("over", 2*day, -25*time.Hour)}
+	again := override.Override{Kind: override.Drain, Target: "again", Said: now.Add(-day)}
+	heard := []cluster.End{end("twice", day, 0), end("timed", 40*day, day)}
+	got := cluster.Remember(known, heard, []override.Override{again}, now)
+	if len(got) != 2 || got[0].Override.Target != "timed" || !got[1].At.Equal(now.Add(-day)) {
+		t.Errorf("keeps %+v, want the end of what is timed, and the later one of what ended twice", got)
+	}
+	for i := range 1000 {
+		heard = append(heard, end(fmt.Sprint(i), time.Hour, 0))
+	}
+	got = cluster.Remember(got, heard, nil, now)
+	if len(got) != 1000 || got[0].Override.Target == "timed" {
+		t.Errorf("keeps %d ends, the first of %s; want the latest 1000", len(got), got[0].Override.Target)
+	}
 }

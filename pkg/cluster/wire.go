@@ -83,6 +83,16 @@ type cleared struct {
 	By string    `json:"by"`
 }
 
+func endWord(e End) word {
+	return word{Version: wireVersion, Override: e.Override, Cleared: &cleared{At: e.At, By: e.By}}
+}
+
+// after reports whether this one holds against another about the same: an end ends
+// also the word that was said in the same moment.
+func (w word) after(other word) bool {
+	return w.said().After(other.said()) || w.said().Equal(other.said()) && w.Cleared != nil && other.Cleared == nil
+}
+
 // said is when the person spoke last.
 func (w word) said() time.Time {
 	if w.Cleared != nil {

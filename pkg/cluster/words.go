@@ -27,7 +27,7 @@ type End struct {
 // Known is what a node knows of what persons said.
 type Known struct {
 	Words  []override.Override
-	Ends   []End     // said at this node, which etcd may not have
+	Ends   []End     // which etcd may not have, or not any more: see Remember
 	Shared time.Time // of what was said until then etcd had everything, at some time
 }
 
@@ -44,9 +44,9 @@ func (c *Cluster) wordsAt(kind override.Kind, target string) string {
 	return c.opts.Prefix + "overrides/" + wordKey(kind, target)
 }
 
-// bring writes the words of this node, and their ends, that etcd does not have: said
-// before there was one, while it was away, or before it was restored from an old
-// backup. Of two about one thing the later holds. Nothing ends because it is absent,
+// bring writes the words that this node knows, and the ends, that etcd does not have:
+// said before there was one, while it was away, or since the backup from which it was
+// restored. Of two about one thing the later holds. Nothing ends because it is absent,
 // but for what etcd was rid of before this node came: see forgotten.
 func (s *session) bring(ctx context.Context, joins bool) error {
 	s.mu.Lock()
@@ -54,10 +54,8 @@ func (s *session) bring(ctx context.Context, joins bool) error {
 	s.mu.Unlock()
 	now := s.opts.Clock.Wall()
 	known := s.opts.Local()
-	for _, e := range known.Ends {
-		if err := s.bringOne(ctx, word{Version: wireVersion, Override: e.Override, Cleared: &cleared{At: e.At, By: e.By}}); err != nil {
-			return err
-		}
+	if err := s.bringEnds(ctx, known, now); err != nil {
+		return err
 	}
 	for _, o := range known.Words {
 		if o.Over(now) {
@@ -68,30 +66,40 @@ func (s *session) bring(ctx context.Context, joins bool) error {
 			s.lapsed = append(s.lapsed, End{Override: o, At: s.forgotten.Until, By: "somebody at another node, while this one was away"})
 			continue
 		}
-		if err := s.bringOne(ctx, word{Version: wireVersion, Override: o}); err != nil {
-			return err
+		if w := (word{Version: wireVersion, Override: o}); s.lacks(w) {
+			if err := s.bringSome(ctx, w); err != nil {
+				return err
+			}
 		}
 	}
 	s.opts.Shared(now)
 	return nil
 }
 
-// bringOne writes a word, or its end, unless etcd has a later one about the same, or
-// one that nobody here can read.
-func (s *session) bringOne(ctx context.Context, w word) error {
-	name := wordKey(w.Override.Kind, w.Override.Target)
-	there := s.words[name]
-	if there.unread || there.revision > 0 && !w.said().After(there.said()) {
-		return nil
+// lacks reports whether etcd should have a word, or an end: it has none about the
+// same, or an earlier one. Nothing goes before what nobody here can read.
+func (s *session) lacks(w word) bool {
+	there := s.words[wordKey(w.Override.Kind, w.Override.Target)]
+	return !there.unread && (there.revision == 0 || w.after(there.word))
+}
+
+// bringSome writes words and ends, unless somebody wrote about one of them meanwhile:
+// that is heard by the watch, and the others are brought the next time.
+func (s *session) bringSome(ctx context.Context, words ...word) error {
+	var ifs []clientv3.Cmp
+	var puts []clientv3.Op
+	for _, w := range words {
+		value, err := json.Marshal(w)
+		if err != nil {
+			return err
+		}
+		name := wordKey(w.Override.Kind, w.Override.Target)
+		key := s.opts.Prefix + "overrides/" + name
+		ifs = append(ifs, clientv3.Compare(clientv3.ModRevision(key), "=", s.words[name].revision))
+		puts = append(puts, clientv3.OpPut(key, string(value)))
 	}
-	value, err := json.Marshal(w)
-	if err != nil {
-		return err
-	}
-	key := s.opts.Prefix + "overrides/" + name
 	return s.within(ctx, "share what persons said", func(ctx context.Context) error {
-		_, err := s.client.Txn(ctx).If(clientv3.Compare(clientv3.ModRevision(key), "=", there.revision)).
-			Then(clientv3.OpPut(key, string(value))).Commit() // whoever was faster is heard by the watch
+		_, err := s.client.Txn(ctx).If(ifs...).Then(puts...).Commit()
 		return err
 	})
 }
@@ -159,7 +167,7 @@ func (c *Cluster) Put(ctx context.Context, o override.Override) (revision int64,
 
 // Clear takes a word back, at every node. On an error nobody may have heard.
 func (c *Cluster) Clear(ctx context.Context, e End) (revision int64, err error) {
-	return c.putWord(ctx, word{Version: wireVersion, Override: e.Override, Cleared: &cleared{At: e.At, By: e.By}})
+	return c.putWord(ctx, endWord(e))
 }
 
 func (c *Cluster) putWord(ctx context.Context, w word) (revision int64, err error) {

@@ -87,7 +87,7 @@ type Daemon struct {
 	saved     time.Time                            // wall time of the last try to save
 	saving    time.Duration                        // how long the last save took
 	unsaved   error                                // why it failed
-	ends      []cluster.End                        // of words that persons took back here, and that etcd does not know of yet
+	ends      []cluster.End                        // of words that persons took back, here or at other nodes: see cluster.Remember
 	shared    time.Time                            // of what persons had said here until then etcd had everything, at some time
 	lists     lists
 	blind     time.Duration        // boot time since which the canary fails; 0 while it does not

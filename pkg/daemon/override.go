@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"sidestep/pkg/cluster"
 	"sidestep/pkg/config"
 	"sidestep/pkg/control"
 	"sidestep/pkg/engine"
@@ -61,7 +62,8 @@ func (d *Daemon) ClearOverride(ctx context.Context, request control.ClearRequest
 	if err != nil || request.DryRun {
 		return answer, err
 	}
-	ends := endsOf(ended, d.clock.Wall(), by)
+	now := d.clock.Wall()
+	ends := endsOf(ended, now, by)
 	revision, unshared := int64(0), error(nil)
 	if d.nodes != nil {
 		revision, unshared = d.shareEnds(ctx, ends)
@@ -69,8 +71,8 @@ func (d *Daemon) ClearOverride(ctx context.Context, request control.ClearRequest
 	err = errStopped
 	d.ask(func(e *engine.Engine) {
 		before := d.ends
-		if unshared != nil {
-			d.ends = withEnds(d.ends, ends) // before they are saved with the rest
+		if d.nodes != nil {
+			d.ends = cluster.Remember(d.ends, ends, nil, now) // before they are saved with the rest
 		}
 		d.lookSoonAtAll()
 		answer.Idle, err = d.clearOverride(e, request, by, ended, d.nodes != nil && unshared == nil)
@@ -129,7 +131,7 @@ func (d *Daemon) override(e *engine.Engine, request control.OverrideRequest, wor
 		return wrongWord(request.Kind, request.Target, effects.Err, "")
 	}
 	if err == nil {
-		d.ends = withoutEnd(d.ends, word)
+		d.ends = cluster.Remember(d.ends, nil, []override.Override{word}, d.clock.Wall())
 	}
 	return err
 }

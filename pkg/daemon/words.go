@@ -21,10 +21,12 @@ func wordsOf(view engine.View) []override.Override {
 
 // takeWords brings this node's words of persons to what all nodes share. A word ends
 // by its time, which every node knows, or because a person took it back; never
-// because others do not know it.
+// because others do not know it. An end that this node heard once holds for it,
+// whatever etcd says after it was restored from an old backup.
 func (d *Daemon) takeWords(words []override.Override, ends []cluster.End) {
 	d.ask(func(e *engine.Engine) {
 		mine, now := wordsOf(e.View(d.now())), d.clock.Wall()
+		d.ends = cluster.Remember(d.ends, ends, words, now) // before a step saves it
 		for _, end := range ends {
 			i := slices.IndexFunc(mine, end.Override.Same)
 			if i >= 0 && !mine[i].Said.After(end.At) {
@@ -32,7 +34,6 @@ func (d *Daemon) takeWords(words []override.Override, ends []cluster.End) {
 				d.step(engine.Clear{Target: end.Override.Target, Kind: end.Override.Kind, By: end.By})
 			}
 		}
-		d.ends = unshared(d.ends, words, ends)
 		for _, o := range words {
 			i := slices.IndexFunc(mine, o.Same)
 			if o.Over(now) || endedBy(d.ends, o) || i >= 0 && (sameWord(mine[i], o) || mine[i].Said.After(o.Said)) {
@@ -103,8 +104,7 @@ func endsOf(words []override.Override, now time.Time, by string) []cluster.End {
 }
 
 // shareEnds lets every node know that words were taken back. On an error they hold at
-// this node, which keeps them until etcd has them: a word that ended here must not
-// come back from there.
+// this node alone, which brings them when etcd answers.
 func (d *Daemon) shareEnds(ctx context.Context, ends []cluster.End) (revision int64, err error) {
 	for _, e := range ends {
 		err := d.share(func() (err error) {
@@ -118,27 +118,7 @@ func (d *Daemon) shareEnds(ctx context.Context, ends []cluster.End) (revision in
 	return revision, nil
 }
 
-// withEnds adds ends in the place of earlier ones of the same words.
-func withEnds(ends, more []cluster.End) []cluster.End {
-	for _, e := range more {
-		ends = append(withoutEnd(ends, e.Override), e)
-	}
-	return ends
-}
-
-func withoutEnd(ends []cluster.End, o override.Override) []cluster.End {
-	return slices.DeleteFunc(slices.Clone(ends), func(e cluster.End) bool { return e.Override.Same(o) })
-}
-
 // endedBy reports whether one of the ends is of this word, and not of one before it.
 func endedBy(ends []cluster.End, o override.Override) bool {
 	return slices.ContainsFunc(ends, func(e cluster.End) bool { return e.Override.Same(o) && !o.Said.After(e.At) })
-}
-
-// unshared leaves of the ends that were said here those that etcd does not have.
-func unshared(mine []cluster.End, words []override.Override, ends []cluster.End) []cluster.End {
-	return slices.DeleteFunc(slices.Clone(mine), func(e cluster.End) bool {
-		return slices.ContainsFunc(words, func(o override.Override) bool { return o.Same(e.Override) && o.Said.After(e.At) }) ||
-			slices.ContainsFunc(ends, func(other cluster.End) bool { return other.Override.Same(e.Override) && !other.At.Before(e.At) })
-	})
 }
