@@ -104,11 +104,7 @@ func (d *Daemon) Overrides(context.Context) (control.Overrides, error) {
 // The word is given as it would be kept.
 func (d *Daemon) foreseeOverride(e *engine.Engine, request control.OverrideRequest, word override.Override) (control.Overruled, override.Override, error) {
 	word.Target = d.overrideTarget(e, word.Kind, word.Target)
-	for _, o := range wordsOf(e.View(d.now())) {
-		if o.Same(word) && !o.Said.Before(word.Said) {
-			word.Said = o.Said.Add(time.Nanosecond) // by a clock before ours
-		}
-	}
+	word.Said = d.saidAfter(e, word)
 	foreseen, err := d.foresight(e).Foresee(d.now(), engine.Override{Override: word})
 	if err != nil {
 		return control.Overruled{}, word, wrongWord(request.Kind, request.Target, err, d.nearTarget(word.Kind, err))

@@ -90,6 +90,24 @@ func (d *Daemon) notJoined() (err error) {
 	return err
 }
 
+// saidAfter is when a person says a word now: whatever the clock of the node says where
+// something was said about the same before, or taken back, it is after that. Else
+// other nodes would go by that. It belongs to the loop.
+func (d *Daemon) saidAfter(e *engine.Engine, word override.Override) time.Time {
+	said := word.Said
+	for _, o := range wordsOf(e.View(d.now())) {
+		if o.Same(word) && !o.Said.Before(said) {
+			said = o.Said.Add(time.Nanosecond)
+		}
+	}
+	for _, end := range d.ends {
+		if end.Override.Same(word) && !end.At.Before(said) {
+			said = end.At.Add(time.Nanosecond)
+		}
+	}
+	return said
+}
+
 // endsOf are the ends of words that a person takes back now. Whatever the clock of
 // the node says where a word was said, its end is not before it.
 func endsOf(words []override.Override, now time.Time, by string) []cluster.End {

@@ -66,3 +66,27 @@ func TestAWordFollowsTheOneBefore(t *testing.T) {
 		})
 	})
 }
+
+// TestAWordFollowsTheEndBefore, although the clock of the node where the word was said
+// that ended runs ahead of ours: or its end would end the next word, too.
+func TestAWordFollowsTheEndBefore(t *testing.T) {
+	bubbled(t, func(t *testing.T) {
+		w := newWorld(t, class)
+		d := w.run()
+		time.Sleep(settled)
+		before := drained(a, d.clock.Wall().Add(time.Hour))
+		ends := endsOf([]override.Override{before}, d.clock.Wall(), "bob")
+		d.takeWords([]override.Override{before}, nil)
+		d.takeWords(nil, ends)
+		d.kill()
+		d = w.run() // which knows it from what was saved
+		time.Sleep(settled)
+		if _, err := d.Override(t.Context(), control.OverrideRequest{Kind: "drain", Target: a, For: "2h", Reason: "again"}, "ann"); err != nil {
+			t.Fatal(err)
+		}
+		d.takeWords(nil, ends) // from an etcd that has not heard of the word
+		if got := d.status().Overrides; len(got) != 1 || got[0].Reason != "again" {
+			t.Errorf("overrides %+v, want the one that was said last", got)
+		}
+	})
+}
