@@ -80,7 +80,7 @@ type Daemon struct {
 	checked   map[record.Name]control.Verification // by zone: the last one
 	vacant    map[record.Name]*vacancy             // by zone with a lease of its own, and "" for all
 	shown     map[record.Name]string               // by zone: the plan that a shadow logged last
-	takenUp   time.Time                            // what was saved until then is taken up
+	takenUp   time.Time                            // when the snapshot was saved that is taken up, and no other
 	watched   time.Time                            // of a command: when the targets were watched last that it found judged
 	found     engine.State                         // all that a command found saved
 	fresh     bool                                 // found is young enough to go by

@@ -135,7 +135,8 @@ func readState(s *store.Store, loaded store.Loaded, maxAge time.Duration) (*snap
 
 // openState opens the state directory to write to it, which only who holds it
 // does. It is read again, for the process before may have saved since this
-// one looked: what persons said is taken up. Without a directory the daemon
+// one looked: what persons said is taken up, whichever time the snapshot bears, since
+// the wall clock may have been set back meanwhile. Without a directory the daemon
 // goes on, and says so; the notes are nil then.
 func (d *Daemon) openState() *store.Notes {
 	dir := d.options.Config.State.Dir
@@ -152,7 +153,7 @@ func (d *Daemon) openState() *store.Notes {
 	}
 	state, loaded := readState(s, loaded, d.options.Config.State.MaxAge)
 	d.ask(func(e *engine.Engine) {
-		if state != nil && loaded.SavedAt.After(d.takenUp) {
+		if state != nil && !loaded.SavedAt.Equal(d.takenUp) {
 			e.Restore(state.State, false, false)
 			d.ends, d.shared = state.Ends, state.Shared
 		}
@@ -188,7 +189,7 @@ func (d *Daemon) saveTo(s *store.Store) error {
 	if err != nil {
 		return err
 	}
-	d.takenUp = d.clock.Wall() // nothing saved until now is news
+	d.takenUp = s.SavedAt() // it is no news
 	return nil
 }
 

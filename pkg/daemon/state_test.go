@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"sidestep/pkg/clock"
 	"sidestep/pkg/config"
 	"sidestep/pkg/control"
 	"sidestep/pkg/provider/memory"
@@ -442,4 +443,27 @@ func TestAWordMakesNoVerdictYounger(t *testing.T) {
 			t.Error("nobody says that the state is old")
 		}
 	})
+}
+
+// TestWhoTakesTheDirectoryKnowsWhatWasSaid at the process before it, also when the
+// wall clock was set back between its start and that.
+func TestWhoTakesTheDirectoryKnowsWhatWasSaid(t *testing.T) {
+	for name, step := range map[string]time.Duration{"steady": 0, "set back": -time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			bubbled(t, func(t *testing.T) {
+				w := newWorld(t, class)
+				first := w.run()
+				time.Sleep(settled)
+				second := w.run()
+				time.Sleep(settled)
+				w.clock.(*clock.Virtual).StepWall(step)
+				first.overrule(control.OverrideRequest{Kind: "freeze", Target: "all", For: "forever"})
+				first.kill()
+				time.Sleep(time.Minute)
+				if s := second.status(); s.Leader.State != "leader" || s.Frozen == nil {
+					t.Errorf("it is %s and frozen: %v", s.Leader.State, s.Frozen)
+				}
+			})
+		})
+	}
 }

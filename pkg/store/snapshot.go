@@ -77,12 +77,20 @@ func (s *Store) SaveBy(write func(io.Writer) error) error {
 	if err != nil {
 		return fmt.Errorf("save the state: %w", err)
 	}
-	s.good = true
+	s.good, s.savedAt = true, at
 	if unkept != nil && s.unkept == nil { // a save that fails is said by the caller, and is the same trouble
 		s.log.Warn("the last state could not be kept as the older generation", "error", unkept)
 	}
 	s.unkept = unkept
 	return nil
+}
+
+// SavedAt is when this Store saved last, as Loaded.SavedAt would say; zero when it has
+// saved nothing.
+func (s *Store) SavedAt() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.savedAt
 }
 
 // keepPrevious makes the newest snapshot the older generation as well, by a

@@ -48,10 +48,11 @@ type Store struct {
 	opts Options
 	log  *slog.Logger
 
-	mu     sync.Mutex // one writer of the snapshot at a time
-	good   bool       // state.json is known to be whole, so that it may become the generation before
-	refuse error      // why nothing may be saved; nil when it may
-	unkept error      // why the last save kept no older generation; nil when it did
+	mu      sync.Mutex // one writer of the snapshot at a time
+	good    bool       // state.json is known to be whole, so that it may become the generation before
+	savedAt time.Time  // see SavedAt
+	refuse  error      // why nothing may be saved; nil when it may
+	unkept  error      // why the last save kept no older generation; nil when it did
 
 	journalMu sync.Mutex
 }
