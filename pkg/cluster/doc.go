@@ -22,7 +22,9 @@
 //
 // A word of a person ends by its time or by another word, never because it is not
 // there: an etcd that is new, or was restored, learns it from the nodes. Of two words
-// about one thing the later one holds. A freeze that cannot be read is obeyed.
+// about one thing the later one holds, and an end ends what was said until then. Since
+// clocks differ, a node gives what is said at it a time after all that it knows of the
+// same thing, words and ends. A freeze that cannot be read is obeyed.
 //
 // An end is kept as well as a word: by every node that heard of it, with its state,
 // for as long as etcd keeps it. So a word that ended comes back neither from an etcd

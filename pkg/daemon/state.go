@@ -154,8 +154,12 @@ func (d *Daemon) openState() *store.Notes {
 	state, loaded := readState(s, loaded, d.options.Config.State.MaxAge)
 	d.ask(func(e *engine.Engine) {
 		if state != nil && !loaded.SavedAt.Equal(d.takenUp) {
+			heard, ends := wordsOf(e.View(d.now())), d.ends
 			e.Restore(state.State, false, false)
-			d.ends, d.shared = state.Ends, state.Shared
+			d.ends, d.shared, d.takenUp = state.Ends, state.Shared, loaded.SavedAt
+			if d.nodes != nil { // the process before may not have heard of what this one did
+				d.hearWords(e, heard, ends)
+			}
 		}
 		if loaded.Lost() {
 			e.Lose()

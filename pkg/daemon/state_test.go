@@ -13,6 +13,8 @@ import (
 	"sidestep/pkg/clock"
 	"sidestep/pkg/config"
 	"sidestep/pkg/control"
+	"sidestep/pkg/engine"
+	"sidestep/pkg/override"
 	"sidestep/pkg/provider/memory"
 	"sidestep/pkg/store"
 )
@@ -466,4 +468,26 @@ func TestWhoTakesTheDirectoryKnowsWhatWasSaid(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestWhoTakesTheDirectoryKnowsWhatItHeard from other nodes, and the process before it
+// did not: one that stood still.
+func TestWhoTakesTheDirectoryKnowsWhatItHeard(t *testing.T) {
+	bubbled(t, func(t *testing.T) {
+		w := newWorld(t, class)
+		first := w.run()
+		time.Sleep(settled)
+		second := w.run()
+		second.ask(func(*engine.Engine) { second.nodes = second.joinNodes(nil) })
+		time.Sleep(settled)
+		first.overrule(control.OverrideRequest{Kind: "drain", Target: a, For: "1h"})
+		said := drained(a, w.clock.Wall())
+		freeze := override.Override{Kind: override.Freeze, Target: "all", Thing: override.All, By: "ann", Reason: "audit", Said: said.Said, From: said.From}
+		second.takeWords([]override.Override{freeze}, endsOf([]override.Override{said}, w.clock.Wall(), "bob"))
+		first.kill()
+		time.Sleep(time.Minute)
+		if s := second.status(); s.Leader.State != "leader" || s.Frozen == nil || len(s.Overrides) != 1 {
+			t.Errorf("it is %s, with %+v; want the freeze alone", s.Leader.State, s.Overrides)
+		}
+	})
 }

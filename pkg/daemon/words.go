@@ -24,28 +24,31 @@ func wordsOf(view engine.View) []override.Override {
 // because others do not know it. An end that this node heard once holds for it,
 // whatever etcd says after it was restored from an old backup.
 func (d *Daemon) takeWords(words []override.Override, ends []cluster.End) {
-	d.ask(func(e *engine.Engine) {
-		mine, now := wordsOf(e.View(d.now())), d.clock.Wall()
-		d.ends = cluster.Remember(d.ends, ends, words, now) // before a step saves it
-		for _, end := range ends {
-			i := slices.IndexFunc(mine, end.Override.Same)
-			if i >= 0 && !mine[i].Said.After(end.At) {
-				d.lookSoonAtAll()
-				d.step(engine.Clear{Target: end.Override.Target, Kind: end.Override.Kind, By: end.By})
-			}
-		}
-		for _, o := range words {
-			i := slices.IndexFunc(mine, o.Same)
-			if o.Over(now) || endedBy(d.ends, o) || i >= 0 && (sameWord(mine[i], o) || mine[i].Said.After(o.Said)) {
-				continue
-			}
-			d.lookSoonAtAll()
-			effects := d.step(engine.Override{Override: o})
-			d.errors.note(fmt.Sprintf("take up the %s of %s from another node", o.Kind, o.Shown()), effects.Err)
-		}
-	})
+	d.ask(func(e *engine.Engine) { d.hearWords(e, words, ends) })
 	if !isClosed(d.told) {
 		close(d.told)
+	}
+}
+
+// hearWords belongs to the loop.
+func (d *Daemon) hearWords(e *engine.Engine, words []override.Override, ends []cluster.End) {
+	mine, now := wordsOf(e.View(d.now())), d.clock.Wall()
+	d.ends = cluster.Remember(d.ends, ends, words, now) // before a step saves it
+	for _, end := range ends {
+		i := slices.IndexFunc(mine, end.Override.Same)
+		if i >= 0 && !mine[i].Said.After(end.At) {
+			d.lookSoonAtAll()
+			d.step(engine.Clear{Target: end.Override.Target, Kind: end.Override.Kind, By: end.By})
+		}
+	}
+	for _, o := range words {
+		i := slices.IndexFunc(mine, o.Same)
+		if o.Over(now) || endedBy(d.ends, o) || i >= 0 && (sameWord(mine[i], o) || mine[i].Said.After(o.Said)) {
+			continue
+		}
+		d.lookSoonAtAll()
+		effects := d.step(engine.Override{Override: o})
+		d.errors.note(fmt.Sprintf("take up the %s of %s from another node", o.Kind, o.Shown()), effects.Err)
 	}
 }
 
