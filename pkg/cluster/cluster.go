@@ -100,6 +100,7 @@ type Options struct {
 	Whole     func() Report                               // all that this node says
 	Targets   func() int                                  // of how many targets it may come to say something
 	Leads     func() bool                                 // whether this node writes
+	First     func() bool                                 // whether, of two processes with this node's name, this one has it: it holds the one lease that there is; nil is no
 	Stands    func() bool                                 // whether it waits for the lead, or has it, and sees; nil is no
 	Wrote     func() []Wrote                              // zones that this node wrote a short while ago, a few at a time; nil is none
 	Approve   func(Yes) Answer                            // a person's yes, said at any node; the name and Leads of the answer are left to this package
@@ -127,8 +128,9 @@ type Cluster struct {
 	nodes        map[string]Node
 	known        map[string]bool // names of nodes that were there at some time
 	digest       string
-	reconfigured bool // since the session began
-	owed         bool // a word, or its end, could not be shared when it was said
+	reconfigured bool          // since the session began
+	owed         bool          // a word, or its end, could not be shared when it was said
+	heardAt      time.Duration // boot time at which Run was in touch last; 0 for never
 
 	yeses map[string]*asked // by id; Run's alone
 	lost  map[string]Node   // that are gone without a word; Run's alone
@@ -200,11 +202,25 @@ func (c *Cluster) Known(name string) bool {
 	return c.known[name]
 }
 
+// Heard is the boot time since which what persons say may not be known here: Run was
+// in touch with etcd then. It is 0 before the first time.
+func (c *Cluster) Heard() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.heardAt
+}
+
+func (c *Cluster) hears(at time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.heardAt = max(c.heardAt, at)
+}
+
 // Run shares until ctx ends, joins again after every error, and leaves in order.
 func (c *Cluster) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		err := c.session(ctx)
-		if err == nil || ctx.Err() != nil || errors.Is(err, errReconfigured) {
+		if err == nil || ctx.Err() != nil || errors.Is(err, errReconfigured) || errors.Is(err, errNameFree) {
 			continue
 		}
 		c.opts.Trouble(err)
@@ -220,6 +236,9 @@ var errStoodStill = errors.New("share with other nodes: this process stood still
 // errReconfigured ends a session in order: what this node says is another now.
 var errReconfigured = errors.New("share with other nodes: the config has changed, joining anew")
 
+// errNameFree ends a session of a process whose name another one had.
+var errNameFree = errors.New("share with other nodes: this node's name is free again, joining anew")
+
 // errWatch says that etcd does not tell of changes any more.
 var errWatch = errors.New("share with other nodes: etcd ended the watch; joining anew")
 
@@ -231,7 +250,11 @@ func (c *Cluster) session(ctx context.Context) error {
 	}
 	s := &session{Cluster: c, client: client, shards: map[string]map[check.Target]Observation{}, heard: map[string]*peer{}}
 	defer s.leave(ctx)
-	if err := s.join(ctx); err != nil {
+	err = s.join(ctx)
+	if namesake, is := errors.AsType[*NamesakeError](err); is && namesake.Hears { // and no key of our own is needed for that
+		s.leave(ctx)
+		s.lease, s.mute, s.nameless = 0, namesake, namesake
+	} else if err != nil {
 		return err
 	}
 	c.opts.Trouble(s.mute)

@@ -114,6 +114,7 @@ func startWith(t *testing.T, client *clientv3.Client, is member, prepare func(*n
 		Targets: func() int { return is.targets },
 		Waits:   func(_ time.Duration, because string) { n.lock(func() { n.waits = because }) },
 		Leads:   n.leading,
+		First:   n.leading,
 		Approve: n.approve,
 		Trouble: func(err error) { n.lock(func() { n.trouble = err }) },
 	})

@@ -46,7 +46,13 @@
 // stays among the nodes for a day, as silent, or until it comes again.
 //
 // One node speaks for a vantage: the first that came. A second one is told, as is a
-// node whose name another one has.
+// process whose name another one has: it hears what is said, and has no keys. Of two
+// processes with one name the one that holds the lease has it, and the other gives way;
+// where none does, the first that came.
+//
+// Whether a node hears what persons say is known by its own beats, which etcd answers:
+// a leader that has gone without for too long does not write, and one that has just won
+// the lease reads all words first, since they may be later than its last beat.
 //
 // What it costs: a beat has some 250 bytes. Verdicts are kept in shards of some 16
 // targets; a change writes its shard at once, and what comes more often than

@@ -162,7 +162,9 @@ func (s *session) publishNodes() {
 	}
 	s.mu.Unlock()
 	var mute error
-	if first := s.speaker(s.opts.Vantage); first != "" && first != s.opts.Node {
+	if s.nameless != nil {
+		mute = s.nameless
+	} else if first := s.speaker(s.opts.Vantage); first != "" && first != s.opts.Node {
 		mute = &NamesakeError{What: "node.vantage " + s.opts.Vantage, Other: "node " + first, Hears: true}
 	}
 	if (mute == nil) != (s.mute == nil) {

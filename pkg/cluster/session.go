@@ -20,11 +20,12 @@ import (
 type session struct {
 	*Cluster
 
-	client *clientv3.Client
-	lease  clientv3.LeaseID
-	me     int64 // revision of our own node's key as we wrote it last
-	count  uint64
-	mute   error // why we say nothing; nil when we speak
+	client   *clientv3.Client
+	lease    clientv3.LeaseID
+	me       int64 // revision of our own node's key as we wrote it last
+	count    uint64
+	mute     error // why we say nothing; nil when we speak
+	nameless error // another process has our name: we hear, and have no keys; nil when the name is ours
 
 	shards map[string]map[check.Target]Observation // by key: what we wrote
 	dirty  []string                                // keys that are to be written, the oldest first
@@ -76,7 +77,7 @@ func (s *session) waitForNamesake(ctx context.Context, found *mvccpb.KeyValue) e
 	if err != nil {
 		return fmt.Errorf("share with other nodes: the key %s: %w", found.Key, err)
 	}
-	if before.Instance == s.instance {
+	if before.Instance == s.instance || s.first() {
 		s.me = found.ModRevision
 		return nil
 	}
@@ -90,10 +91,23 @@ func (s *session) waitForNamesake(ctx context.Context, found *mvccpb.KeyValue) e
 	case again == nil:
 		return nil
 	case again.ModRevision != found.ModRevision:
-		return &NamesakeError{What: "node.name " + s.opts.Node, Other: before.process()}
+		return &NamesakeError{What: "node.name " + s.opts.Node, Other: before.process(), Hears: true}
 	}
 	s.me = found.ModRevision
 	return nil
+}
+
+// first reports whether this process has the better right to its name.
+func (s *session) first() bool { return s.opts.First != nil && s.opts.First() }
+
+// askForName ends a stay without a name when there is one to be had.
+func (s *session) askForName(ctx context.Context) error {
+	s.count++
+	found, err := s.get(ctx, s.nodeKey(s.opts.Node))
+	if err == nil && (found == nil || s.first()) {
+		return errNameFree
+	}
+	return err
 }
 
 func (s *session) get(ctx context.Context, key string) (*mvccpb.KeyValue, error) {
@@ -127,13 +141,16 @@ func (s *session) beat(ctx context.Context) error {
 		return err
 	}
 	key := s.nodeKey(s.opts.Node)
+	var ours []clientv3.Cmp
+	if !s.first() { // who is writes over whatever is there
+		ours = append(ours, clientv3.Compare(clientv3.ModRevision(key), "=", s.me))
+	}
 	taken := false
 	err = s.within(ctx, "say that this node is there", func(ctx context.Context) error {
 		if _, err := s.client.KeepAliveOnce(ctx, s.lease); err != nil {
 			return err
 		}
-		done, err := s.client.Txn(ctx).
-			If(clientv3.Compare(clientv3.ModRevision(key), "=", s.me)).
+		done, err := s.client.Txn(ctx).If(ours...).
 			Then(clientv3.OpPut(key, string(value), clientv3.WithLease(s.lease))).Commit()
 		if err != nil {
 			return err
@@ -162,8 +179,10 @@ func (s *session) share(ctx context.Context) error {
 	s.mu.Lock()
 	s.reconfigured = false
 	s.mu.Unlock()
-	if err := s.sayAll(ctx); err != nil {
-		return err
+	if s.nameless == nil {
+		if err := s.sayAll(ctx); err != nil {
+			return err
+		}
 	}
 	watching, stop := context.WithCancel(clientv3.WithRequireLeader(ctx))
 	defer stop()
@@ -208,9 +227,15 @@ func (s *session) share(ctx context.Context) error {
 
 // turn does what is done with every beat.
 func (s *session) turn(ctx context.Context) error {
-	if err := s.beat(ctx); err != nil {
+	began := s.opts.Clock.Boot()
+	there := s.beat
+	if s.nameless != nil {
+		there = s.askForName
+	}
+	if err := there(ctx); err != nil {
 		return err
 	}
+	s.hears(began)
 	if err := s.answerYeses(ctx); err != nil {
 		return err
 	}
@@ -239,7 +264,7 @@ func (s *session) changed(ctx context.Context, change clientv3.WatchResponse, op
 	}
 	words := s.newWords
 	s.deliver()
-	if words && s.opts.Leads() {
+	if words && s.nameless == nil && s.opts.Leads() {
 		return s.beat(ctx) // at once: a person waits to hear that who leads has taken it
 	}
 	return nil
@@ -262,6 +287,7 @@ func (s *session) leave(ctx context.Context) {
 
 // readAll reads what every node wrote, and what persons said, at one revision.
 func (s *session) readAll(ctx context.Context) (revision int64, err error) {
+	began := s.opts.Clock.Boot()
 	var all *clientv3.GetResponse
 	err = s.within(ctx, "hear from other nodes", func(ctx context.Context) (err error) {
 		all, err = s.client.Get(ctx, s.opts.Prefix, clientv3.WithPrefix())
@@ -283,6 +309,7 @@ func (s *session) readAll(ctx context.Context) (revision int64, err error) {
 		return 0, err
 	}
 	s.opts.Overrides(s.said())
+	s.hears(began)
 	s.publishNodes()
 	return all.Header.Revision, s.answerYeses(ctx)
 }

@@ -80,8 +80,9 @@ func (s *session) put(o Observation) {
 const inTxn = 32
 
 // write writes shards, the oldest first, as far as our share of the bytes goes.
+// Without a name of our own there is nowhere to.
 func (s *session) write(ctx context.Context) error {
-	for len(s.dirty) > 0 {
+	for s.nameless == nil && len(s.dirty) > 0 {
 		var ops []clientv3.Op
 		for len(s.dirty) > 0 && len(ops) < inTxn {
 			key := s.dirty[0]

@@ -159,6 +159,30 @@ func (s *session) said() (words []override.Override, ends []End) {
 	return words, append(ends, s.lapsed...)
 }
 
+// Words reads what persons said and took back, whatever Run does now: all that was
+// there when it was called, and perhaps more.
+func (c *Cluster) Words(ctx context.Context) (words []override.Override, ends []End, err error) {
+	const what = "read what persons said"
+	client, err := c.opts.Etcd.Client()
+	if err != nil {
+		return nil, nil, c.opts.Etcd.Explain(what, err)
+	}
+	s := &session{Cluster: c, words: map[string]shared{}}
+	err = c.within(ctx, what, func(ctx context.Context) error {
+		below := c.opts.Prefix + "overrides/"
+		got, err := client.Get(ctx, below, clientv3.WithPrefix())
+		if err != nil {
+			return err
+		}
+		for _, kv := range got.Kvs {
+			s.takeWord(strings.TrimPrefix(string(kv.Key), below), kv, false)
+		}
+		return nil
+	})
+	words, ends = s.said()
+	return words, ends, err
+}
+
 // Put shares what a person said, as of the revision that it gives. Every node hears
 // it, this one too. On an error nobody may have heard.
 func (c *Cluster) Put(ctx context.Context, o override.Override) (revision int64, err error) {
