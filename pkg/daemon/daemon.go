@@ -154,7 +154,7 @@ func (d *Daemon) build() error {
 		d.peers = d.nodes.Nodes
 	}
 	if d.config.Leader.Lock == config.LockEtcd {
-		d.leader.told = d.told
+		d.leader.told, d.leader.deaf = d.told, d.deaf
 	}
 	d.writer = reconcile.New(reconcile.Options{
 		Zones: zones, Node: d.config.Node.Name, Clock: d.clock, Leader: d.leader,

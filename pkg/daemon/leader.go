@@ -35,6 +35,7 @@ type leader struct {
 	hold lease.Held    // on the directory; nil while another process has it
 	held lease.Held    // the lease; nil while this node is not the leader
 	told chan struct{} // closed once it is known what persons said at other nodes; nil where nobody waits for that
+	deaf func() error  // why what they say is not known now; nil where nobody asks
 	why  error         // why it is not
 }
 
@@ -70,7 +71,13 @@ func (l *leader) Gate(call time.Duration) error {
 		return why
 	case !isClosed(l.told):
 		return errUntold
-	case hold != nil && hold != held:
+	}
+	if l.deaf != nil {
+		if err := l.deaf(); err != nil {
+			return err
+		}
+	}
+	if hold != nil && hold != held {
 		if err := hold.Gate(call); err != nil {
 			return err
 		}
@@ -192,6 +199,10 @@ func (d *Daemon) leadWith(ctx context.Context, hold lease.Held, notes *store.Not
 			}
 		}
 		side.Go(func() { renew(within, held) })
+		if held != hold && d.nodes != nil && !d.hearFirst(within, held) {
+			d.errors.note("release the lease", held.Release(context.WithoutCancel(ctx)))
+			continue
+		}
 		if held != hold {
 			side.Go(func() { d.watchSight(within, held) })
 		}

@@ -39,7 +39,7 @@ func (d *Daemon) joinNodes(way cluster.Etcd) *cluster.Cluster {
 			d.ask(func(*engine.Engine) { n = len(d.config.Judged()) })
 			return n
 		},
-		Overrides: d.takeWords, Leads: d.writesSome, Stands: d.stands, Wrote: d.tellWrites, Approve: d.approveShared,
+		Overrides: d.takeWords, Leads: d.writesSome, First: d.holdsLease, Stands: d.stands, Wrote: d.tellWrites, Approve: d.approveShared,
 		Trouble: d.inTrouble,
 		Waits: func(wait time.Duration, because string) {
 			if d.options.Once {
@@ -50,6 +50,12 @@ func (d *Daemon) joinNodes(way cluster.Etcd) *cluster.Cluster {
 		},
 		Clock: d.clock, Logger: d.log,
 	})
+}
+
+// holdsLease reports whether this process holds the lease in etcd, which only one of
+// all nodes has.
+func (d *Daemon) holdsLease() bool {
+	return d.options.Config.Leader.Lock == config.LockEtcd && d.leader.leads()
 }
 
 // knownNode reports whether a node was heard among those that share an etcd.
@@ -80,6 +86,21 @@ func (d *Daemon) cutOff() error {
 		return nil
 	}
 	return d.apart
+}
+
+// deafAfter is how long a leader writes without being in touch with the etcd where
+// persons say what holds for every node.
+const deafAfter = 15 * time.Second
+
+// deaf is why a leader must not write, although its lease holds: a freeze may have been
+// said that it has not heard.
+func (d *Daemon) deaf() error {
+	heard := d.nodes.Heard()
+	silent := d.clock.Boot() - heard
+	if heard == 0 || silent <= deafAfter {
+		return nil
+	}
+	return fmt.Errorf("what persons said at the other nodes is not known for %s: nothing is written before this node hears them again", silent.Round(time.Second))
 }
 
 // joinWithin is how long a command waits for the other nodes: a process before it

@@ -8,6 +8,7 @@ import (
 
 	"sidestep/pkg/cluster"
 	"sidestep/pkg/engine"
+	"sidestep/pkg/lease"
 	"sidestep/pkg/override"
 )
 
@@ -27,6 +28,23 @@ func (d *Daemon) takeWords(words []override.Override, ends []cluster.End) {
 	d.ask(func(e *engine.Engine) { d.hearWords(e, words, ends) })
 	if !isClosed(d.told) {
 		close(d.told)
+	}
+}
+
+// hearFirst takes up what persons said until the lease was won: false when it, or ctx,
+// ended before that was read.
+func (d *Daemon) hearFirst(ctx context.Context, held lease.Held) bool {
+	for {
+		words, ends, err := d.nodes.Words(ctx)
+		d.errors.note("hear what persons said, before this node leads", err)
+		if err == nil {
+			d.ask(func(e *engine.Engine) { d.hearWords(e, words, ends) })
+			return true
+		}
+		d.leader.set(nil, fmt.Errorf("%w: %w", errUntold, err))
+		if held.Gate(0) != nil || !wait(ctx, retryLease) {
+			return false
+		}
 	}
 }
 
