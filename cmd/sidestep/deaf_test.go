@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -74,4 +75,25 @@ func TestTwoNodesFreezeBeforeTheLease(t *testing.T) {
 	if p.live() != ip(p.backends[0]) {
 		t.Errorf("frozen, and %s is live", p.live())
 	}
+}
+
+// TestTwoNodesAFreezeThatTheLeaderMayMiss: where the lock is not in etcd, a leader that
+// is cut off from there goes on, and a word at another node says that it may not have
+// come to the leader.
+func TestTwoNodesAFreezeThatTheLeaderMayMiss(t *testing.T) {
+	t.Parallel()
+	p := newDuo(t, hostedNamed("cloudflare"), 2)
+	p.etcd = etcdtest.Start(t, etcdtest.Options{})
+	p.start(func(m *member, text string) string {
+		m.etcd = startRelay(t, p.etcd.Members[0].Addr)
+		return text + zoneLockTimes + fmt.Sprintf("etcd: {endpoints: [\"http://%s\"], prefix: /sidestep/test}\n", m.etcd.addr)
+	})
+	leader, standby := p.nodes[0], p.nodes[1]
+	leader.waitLeader("leader", "mon-1")
+	standby.waitLeader("standby", "mon-1")
+	standby.says(0, "mon-1 leads and acts on it", "freeze", "--for", "1h", "--reason", "audit")
+	standby.says(0, "cleared: freeze all", "unfreeze")
+	leader.etcd.set(true)
+	standby.says(4, "mon-1, which leads, has not been heard for ", "freeze", "--for", "1h", "--reason", "audit")
+	leader.etcd.set(false) // it leaves faster
 }

@@ -84,6 +84,7 @@ type Daemon struct {
 	watched   time.Time                            // of a command: when the targets were watched last that it found judged
 	found     engine.State                         // all that a command found saved
 	fresh     bool                                 // found is young enough to go by
+	began     time.Duration                        // boot time at which this process was
 	saved     time.Time                            // wall time of the last try to save
 	saving    time.Duration                        // how long the last save took
 	unsaved   error                                // why it failed
@@ -117,6 +118,7 @@ func New(options Options) (*Daemon, error) {
 		stopped:   make(chan struct{}),
 		canary:    newCanaryWatch(options.Config.Canary),
 		loaded:    options.Clock.Wall(),
+		began:     options.Clock.Boot(),
 		rivals:    map[record.Name]*reconcile.TwoWritersError{},
 		rivalTold: map[record.Name]string{},
 		ages:      map[record.Name]zoneAge{},
@@ -155,6 +157,8 @@ func (d *Daemon) build() error {
 	}
 	if d.config.Leader.Lock == config.LockEtcd {
 		d.leader.told, d.leader.deaf = d.told, d.deaf
+	} else if d.nodes != nil {
+		d.leader.deaf = d.untold
 	}
 	d.writer = reconcile.New(reconcile.Options{
 		Zones: zones, Node: d.config.Node.Name, Clock: d.clock, Leader: d.leader,

@@ -31,6 +31,13 @@
 // to one that sees (sight.go). Under a lock in the zone it cannot: nodes that share
 // nothing but the zone do not hear of each other's canary.
 //
+// Where nodes share an etcd, a leader that does not hear what persons say is kept from
+// writing against a freeze. Under a lock in etcd the gate is shut until a node that has
+// won the lease has read all words, and again when it was out of touch for a quarter of
+// a minute. Under another lock a dead etcd must not stop a failover: a node that never
+// reached it since its start writes nothing for half a minute, goes on, and says so; and
+// a word at another node tells which leader may not have heard it (unheard.go).
+//
 // What a node shows of zones that it does not write rests on lists of its own. It lists
 // again after a reload, after a person's word, when it hears that another node wrote,
 // and before it foresees, each zone no more often than every five seconds (fresh.go).

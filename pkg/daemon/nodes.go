@@ -189,6 +189,7 @@ func (d *Daemon) nodeNotices() []string {
 	var notices, others []string
 	if d.apart != nil {
 		notices = append(notices, d.apart.Error())
+		notices = append(notices, d.untoldNotices()...)
 	}
 	mine := digest(d.config)
 	for _, n := range d.peers() {

@@ -6,7 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"sidestep/pkg/config"
 	"sidestep/pkg/control"
+	"sidestep/pkg/engine"
 	"sidestep/pkg/record"
 )
 
@@ -52,6 +54,8 @@ func (d *Daemon) movesNothing(zone record.Name) string {
 	}
 	leader := d.zoneLeader(zone)
 	switch {
+	case d.nodes != nil:
+		return "" // awaitLeader tells
 	case leader == nil || leader.State == "leader":
 		return "" // of a lease for all zones, the other nodes tell
 	case leader.State == "standby":
@@ -83,6 +87,10 @@ func (d *Daemon) awaitLeader(ctx context.Context, answer *control.Overruled, rev
 	defer cancel()
 	if leader := d.nodes.Taken(waiting, revision); leader != "" {
 		answer.Leader = leader
+		return
+	}
+	if d.options.Config.Leader.Lock != config.LockEtcd {
+		d.ask(func(*engine.Engine) { d.noteUnheard(answer) })
 		return
 	}
 	answer.Leader = d.leaderElsewhere()
