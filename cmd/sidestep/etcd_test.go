@@ -132,6 +132,7 @@ func startDuoAt(t *testing.T, h hosted, live int, c *etcdtest.Cluster, lease str
 	t.Helper()
 	p := newDuo(t, h, live)
 	p.etcd = c
+	c.Put(t, "/sidestep/test/led", "{}") // it is no new one
 	p.start(func(m *member, text string) string {
 		m.etcd = startRelay(t, c.Members[0].Addr)
 		text += fmt.Sprintf("leader: {lock: etcd, lease: %s}\netcd: {endpoints: [\"http://%s\"], prefix: /sidestep/test}\n", lease, m.etcd.addr)

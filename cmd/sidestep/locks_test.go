@@ -119,6 +119,7 @@ func (c cell) start(t *testing.T) (*duo, *changeLog) {
 	var members *etcdtest.Cluster
 	if c.lock == "etcd" {
 		members = etcdtest.Start(t, etcdtest.Options{})
+		members.Put(t, "/sidestep/test/led", "{}") // it is no new one
 	}
 	log := &changeLog{cloud: p.cloud}
 	p.start(func(m *member, text string) string {

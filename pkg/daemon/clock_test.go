@@ -90,12 +90,14 @@ func TestReplacedLockIsNoticedWithoutAWrite(t *testing.T) {
 		d := w.run()
 		time.Sleep(settled)
 		dir := w.config.State.Dir
-		if err := os.Remove(filepath.Join(dir, file.Name)); err != nil {
-			t.Fatal(err)
-		}
-		held, err := file.New(file.Options{Dir: dir, Node: "mon-2", Clock: w.clock}).Acquire(t.Context())
-		if err != nil {
-			t.Fatal(err)
+		var held lease.Held
+		for other := file.New(file.Options{Dir: dir, Node: "mon-2", Clock: w.clock}); held == nil; {
+			if err := os.Remove(filepath.Join(dir, file.Name)); err != nil {
+				t.Fatal(err)
+			}
+			once, cancel := context.WithCancel(t.Context())
+			cancel()
+			held, _ = other.Acquire(once) // fails where the daemon was faster, and made the file anew
 		}
 		time.Sleep(confirmLease + 2*retryLease + time.Second)
 		if s := d.status(); s.Leader.State != "standby" {

@@ -69,14 +69,15 @@ func TestASafetyPeriodThatIsTooShortIsRefusedWithTheSums(t *testing.T) {
 func TestHandoverInWords(t *testing.T) {
 	auto, whole := shared(func(*config.Leader) {}), lazy
 	whole.Whole = true
+	const anew = "; for 1m more where its etcd shows no leadership before, as one that was built anew"
 	for want, p := range map[string]provider.Promises{
 		"; a leader that dies is replaced within 35s; the next one resumes at once, and takes nothing away and creates nothing beside a live answer for 5m35s, where at least 4m58s is safe: " +
-			"1.01 × ((29.4s trusted − 10s of a call) / 0.99 + 5m5s that a signature lives) − 30s of lease = 4m58s": aging,
+			"1.01 × ((29.4s trusted − 10s of a call) / 0.99 + 5m5s that a signature lives) − 30s of lease = 4m58s" + anew: aging,
 		"; a leader that dies is replaced within 35s; the next one resumes at once, and takes nothing away and creates nothing beside a live answer for 1m1s, where at least 1m1s is safe: " +
-			"1.01 × (29.4s trusted / 0.99 + 1m that a call may be late) − 30s of lease = 1m1s": lazy,
+			"1.01 × (29.4s trusted / 0.99 + 1m that a call may be late) − 30s of lease = 1m1s" + anew: lazy,
 		"; a leader that dies is replaced within 35s, and the next one writes at once: its claim makes every older call refused": fenced,
 		"; a leader that dies is replaced within 35s; the next one resumes at once, and takes nothing away and creates nothing for 1m1s, where at least 1m1s is safe: " +
-			"1.01 × (29.4s trusted / 0.99 + 1m that a call may be late) − 30s of lease = 1m1s": whole,
+			"1.01 × (29.4s trusted / 0.99 + 1m that a call may be late) − 30s of lease = 1m1s" + anew: whole,
 	} {
 		if got := handover(auto, p); got != want {
 			t.Errorf("got  %s\nwant %s", got, want)

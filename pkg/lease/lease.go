@@ -54,6 +54,10 @@ type Term struct {
 	// Group tells the nodes that lead one after the other by that store from others
 	// that use it beside them: it is of the etcd.prefix. 0 as Cluster.
 	Group uint64
+	// Fresh says that nothing shows that the store was there for long: it may have
+	// been built anew, or brought back from a copy, beside a leader who cannot reach
+	// it and does not know. False where nodes share none.
+	Fresh bool
 }
 
 // HeldError says that somebody else holds the lease.

@@ -19,6 +19,7 @@ type doubts struct {
 	quiet  time.Duration // lateness and lag together
 	lag    time.Duration
 	safety time.Duration // how long after the start of a leadership a call of the leader before may take effect
+	fresh  time.Duration // so much longer, where that may have started later than the lock tells
 
 	mu     sync.Mutex
 	all    time.Duration              // boot time until which every value is in doubt
@@ -39,17 +40,18 @@ func newDoubts(now time.Duration, p provider.Promises) *doubts {
 		quiet: p.Quiet(), lag: p.Lag,
 		calls: map[valueKey]time.Duration{}, writes: map[valueKey]time.Duration{},
 	}
-	d.begin(now, false)
+	d.begin(now, false, 0)
 	return d
 }
 
 // begin is the start of a leadership: with everything in doubt, unless no
 // call of a process before can be open; even then a list may not show yet
 // what that process did last. Open calls of this process stay in doubt whatever
-// is known of others.
-func (d *doubts) begin(now time.Duration, quiet bool) {
+// is known of others. fresh lengthens the doubt.
+func (d *doubts) begin(now time.Duration, quiet bool, fresh time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.fresh = fresh
 	d.begun = now + d.lag
 	d.listed = max(d.listed, d.begun)
 	if d.all = now + d.start(); quiet {
@@ -59,17 +61,17 @@ func (d *doubts) begin(now time.Duration, quiet bool) {
 
 // start is how long the doubt lasts that a leadership begins with: until what the
 // leader before may have sent took effect, and a list shows it.
-func (d *doubts) start() time.Duration { return max(d.quiet, d.safety+d.lag) }
+func (d *doubts) start() time.Duration { return max(d.quiet, d.safety+d.fresh+d.lag) }
 
 // retime goes by other bounds from now on. What was beyond doubt by those before may
 // not be by these, so that everything is in doubt once more.
 func (d *doubts) retime(now time.Duration, p provider.Promises, safety time.Duration) {
 	d.mu.Lock()
-	same := d.quiet == p.Quiet() && d.lag == p.Lag && d.safety == safety
+	same, fresh := d.quiet == p.Quiet() && d.lag == p.Lag && d.safety == safety, d.fresh
 	d.quiet, d.lag, d.safety = p.Quiet(), p.Lag, safety
 	d.mu.Unlock()
 	if !same {
-		d.begin(now, false)
+		d.begin(now, false, fresh)
 	}
 }
 

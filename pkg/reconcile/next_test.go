@@ -115,17 +115,17 @@ func TestNextStep(t *testing.T) {
 
 		// Rule 4: after a start everything is doubtful, but not where it is fenced.
 		{name: "after a start nothing is taken away", promises: flags, wanted: "b", live: "a b",
-			happened: func(d *doubts) { d.begin(now-2*time.Second, false) }, wait: 10 * time.Second, why: startWords},
+			happened: func(d *doubts) { d.begin(now-2*time.Second, false, 0) }, wait: 10 * time.Second, why: startWords},
 		{name: "adds go at once", promises: flags, wanted: "b", live: "a", paused: "b",
-			happened: func(d *doubts) { d.begin(now, false) }, add: "b"},
+			happened: func(d *doubts) { d.begin(now, false, 0) }, add: "b"},
 		{name: "unless the notes say that nothing is open", promises: flags, wanted: "b", live: "a b",
-			happened: func(d *doubts) { d.begin(now-2*time.Second, true) }, away: "a", survive: "b"},
+			happened: func(d *doubts) { d.begin(now-2*time.Second, true, 0) }, away: "a", survive: "b"},
 		{name: "and even then the list may be too old", promises: flags, wanted: "b", live: "a b",
-			happened: func(d *doubts) { d.begin(now-time.Second, true) }, wait: time.Second, why: "list"},
+			happened: func(d *doubts) { d.begin(now-time.Second, true, 0) }, wait: time.Second, why: "list"},
 		{name: "open calls of this process stay in doubt", promises: flags, wanted: "b", live: "a b",
 			happened: func(d *doubts) {
 				d.ambiguous(now-4*time.Second, pause(b))
-				d.begin(now-3*time.Second, true)
+				d.begin(now-3*time.Second, true, 0)
 			}, wait: 8 * time.Second, why: "may still change " + b},
 		{name: "the stamp is ours", promises: flags, wanted: "b", live: "a b",
 			happened: func(d *doubts) { d.doubtAll(now); d.clear() }, away: "a", survive: "b"},

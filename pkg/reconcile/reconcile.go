@@ -197,11 +197,14 @@ func New(options Options) *Reconciler {
 // is none. Otherwise every value is in doubt until the provider is quiet.
 // notes may be nil; then the next process will know nothing.
 func (r *Reconciler) Lead(notes Notes, quiet bool) {
-	now := r.options.Clock.Boot()
+	now, fresh := r.options.Clock.Boot(), time.Duration(0)
+	if r.options.Leader.Term().Fresh {
+		fresh = r.options.Silence
+	}
 	for _, w := range r.workers {
 		w.setNotes(notes)
 		w.leadAnew()
-		w.doubt.begin(now, quiet)
+		w.doubt.begin(now, quiet, fresh)
 	}
 }
 

@@ -12,15 +12,16 @@ import (
 // is quiet sooner; what it knows of itself does not shorten that.
 func TestALeadershipBeginsWithTheSafetyPeriod(t *testing.T) {
 	promises := provider.Promises{Late: 10 * time.Second, Lag: 2 * time.Second}
-	for _, c := range []struct{ safety, want time.Duration }{
-		{0, 12 * time.Second},
-		{5 * time.Second, 12 * time.Second},
-		{11 * time.Second, 13 * time.Second},
-		{time.Minute, 62 * time.Second},
+	for _, c := range []struct{ safety, fresh, want time.Duration }{
+		{0, 0, 12 * time.Second},
+		{5 * time.Second, 0, 12 * time.Second},
+		{11 * time.Second, 0, 13 * time.Second},
+		{time.Minute, 0, 62 * time.Second},
+		{time.Minute, 20 * time.Second, 82 * time.Second},
 	} {
 		d := newDoubts(time.Hour, provider.Promises{})
 		d.retime(time.Hour, promises, c.safety)
-		d.begin(2*time.Hour, false)
+		d.begin(2*time.Hour, false, c.fresh)
 		if got := d.allOpen() - 2*time.Hour; got != c.want || d.lead() != c.want {
 			t.Errorf("safety %v: in doubt for %v, said %v, expected %v", c.safety, got, d.lead(), c.want)
 		}

@@ -347,7 +347,7 @@ func TestShortestWaitIsWaited(t *testing.T) {
 		short := long
 		short.Key = www
 		d := newDoubts(w.clock.Boot(), provider.Promises{Late: 10 * time.Second})
-		d.begin(w.clock.Boot(), true)
+		d.begin(w.clock.Boot(), true, 0)
 		d.ambiguous(w.clock.Boot()-7*time.Second, []plan.Change{short})
 		d.ambiguous(w.clock.Boot(), []plan.Change{long})
 		n.worker().doubt = d

@@ -27,6 +27,17 @@
 // deleted by hand therefore ends the leadership at the latest with V; the watch
 // beside it tells at once.
 //
+// # An etcd that is new
+//
+// That nobody is first in the queue says that every leader before has stopped, as
+// long as it was this etcd that they queued at. One that was built anew, or brought
+// back from a copy, has forgotten a leader who cannot reach it and believes on for
+// V. So a leadership is fresh while PREFIX/led is not there, which the first one puts
+// when it is older than any such belief, or when this process saw the revisions go
+// back; and a fresh one is given longer before it takes anything away where the
+// provider cannot refuse the other's calls. A process that starts beside an etcd
+// which was brought back from a copy cannot know.
+//
 // # When etcd is away
 //
 // The gate shuts by the clock, in time, whoever is cut off from what. Past V the

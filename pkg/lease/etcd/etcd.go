@@ -49,6 +49,9 @@ type Lease struct {
 	version   string                   // of a member; empty until it was found to be new enough
 	cluster   uint64                   // id of the etcd that was asked last
 	place     *place                   // in the queue; nil while there is none
+	counter   uint64                   // id of the etcd whose revision it is
+	revision  int64                    // that was seen last; 0 before the first
+	rewound   bool                     // it was seen to go back
 	leftovers []clientv3.LeaseID       // that could not be revoked
 	namesakes map[string]time.Duration // by key: boot time after which one that is still there is alive
 }

@@ -257,3 +257,42 @@ func TestDeletedByHand(t *testing.T) {
 		t.Errorf("told %q", said)
 	}
 }
+
+// An etcd that forgot, or never knew, who led before gives a fresh leadership, until
+// one lasted longer than any belief from before.
+func TestALeadershipOfAnEtcdBuiltAnewIsFresh(t *testing.T) {
+	t.Parallel()
+	c := etcdtest.Start(t, etcdtest.Options{})
+	brief := func(o *setup) { o.TTL = MinTTL }
+	first := newNode(t, c.Endpoints(), "mon-1", brief)
+	led := func() bool {
+		client := c.Client(t)
+		defer func() { _ = client.Close() }()
+		got, err := client.Get(t.Context(), first.ledKey())
+		return err == nil && len(got.Kvs) == 1
+	}
+	if first.mustAcquire(); !first.held.Term().Fresh || led() {
+		t.Errorf("at the very first: %+v, led %v", first.held.Term(), led())
+	}
+	eventually(t, "the first leadership is old enough", led)
+	if !first.held.Term().Fresh {
+		t.Error("a leadership is what it began as")
+	}
+	second := newNode(t, c.Endpoints(), "mon-2", brief)
+	first.kill()
+	if second.mustAcquire(); second.held.Term().Fresh {
+		t.Error("the second is not fresh: the first one's lease ran out here")
+	}
+	c.BuildAnew(t)
+	<-second.held.Lost()
+	c.Put(t, first.ledKey(), "{}") // as a copy from before would have it
+	third := newNode(t, c.Endpoints(), "mon-3", brief)
+	if third.mustAcquire(); third.held.Term().Fresh {
+		t.Error("a process that saw nothing of this etcd before cannot know")
+	}
+	third.kill()
+	second.stop()
+	if second.mustAcquire(); !second.held.Term().Fresh {
+		t.Error("expected that the second sees that the revisions went back")
+	}
+}

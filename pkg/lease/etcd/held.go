@@ -50,6 +50,9 @@ type held struct {
 	mu       sync.Mutex
 	place    place
 	cluster  uint64
+	fresh    bool
+	won      mark
+	settled  bool // belongs to Keep
 	released bool
 	why      error // why it is lost; nil while it is held
 	lost     chan struct{}
@@ -146,6 +149,9 @@ func (h *held) watch(ctx context.Context) clientv3.WatchChan {
 // again renews once, and returns when the next renewal is due.
 func (h *held) again(ctx context.Context) time.Duration {
 	gone, err := h.renew(ctx)
+	if gone == nil && err == nil {
+		err = h.settle(ctx)
+	}
 	switch {
 	case gone != nil:
 		h.lose(gone)
@@ -155,6 +161,28 @@ func (h *held) again(ctx context.Context) time.Duration {
 		return min(retryAfter, h.lease.interval())
 	}
 	return h.lease.interval()
+}
+
+// settle puts the key that says that somebody led, once this leadership is older
+// than any belief from before this etcd.
+func (h *held) settle(ctx context.Context) error {
+	l := h.lease
+	if !h.fresh || h.settled || l.age(h.won) < lease.Silence(l.opts.TTL) {
+		return nil
+	}
+	value, err := l.value()
+	if err != nil {
+		return err
+	}
+	err = ask(ctx, answerWithin, func(ctx context.Context) error {
+		_, err := h.client.Txn(ctx).
+			If(clientv3.Compare(clientv3.CreateRevision(l.ledKey()), "=", 0)).
+			Then(clientv3.OpPut(l.ledKey(), value)).
+			Else(clientv3.OpGet(l.ledKey())).Commit()
+		return err
+	})
+	h.settled = err == nil
+	return err
 }
 
 // lose ends the lease for good.
@@ -200,7 +228,7 @@ func tenths(d time.Duration) time.Duration { return d.Round(100 * time.Milliseco
 func (h *held) Term() lease.Term {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return lease.Term{Epoch: uint64(h.place.created), Cluster: h.cluster, Group: group(h.lease.opts.Prefix)} //nolint:gosec // revisions count from 1
+	return lease.Term{Epoch: uint64(h.place.created), Cluster: h.cluster, Group: group(h.lease.opts.Prefix), Fresh: h.fresh} //nolint:gosec // revisions count from 1
 }
 
 // group is short for a prefix: what stands in a zone is kept small.

@@ -137,6 +137,7 @@ func (l *Lease) list(ctx context.Context) ([]entry, int64, error) {
 		}
 		entries = append(entries, e)
 	}
+	l.follow(got.Header.ClusterId, got.Header.Revision)
 	return entries, got.Header.Revision, nil
 }
 
@@ -238,16 +239,44 @@ func (l *Lease) renewPlace(ctx context.Context) error {
 func (l *Lease) take(ctx context.Context) (*held, error) {
 	h := &held{lease: l, client: l.client, place: *l.place, lost: make(chan struct{})}
 	gone, err := h.renew(ctx)
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, fmt.Errorf("acquire the lease: %w", l.explain("renew it", err))
-	case gone != nil:
-		l.leave(ctx)
-		h = nil
-	default:
-		l.place = nil
 	}
+	if gone != nil {
+		l.leave(ctx)
+		return nil, nil //nolint:nilerr // no error: the caller queues anew
+	}
+	if h.fresh, err = l.fresh(ctx); err != nil {
+		return nil, fmt.Errorf("acquire the lease: %w", l.explain("ask whether anybody led before", err))
+	}
+	h.won, l.place = l.mark(), nil
 	return h, nil
+}
+
+// ledKey is there from when a leadership lasted longer than anybody's from before
+// this etcd can: it hangs on no lease.
+func (l *Lease) ledKey() string { return l.opts.Prefix + "/led" }
+
+// fresh reports whether this etcd may know less than the nodes do: it has no key of
+// a leadership before, or went back behind what this process saw of it.
+func (l *Lease) fresh(ctx context.Context) (bool, error) {
+	var got *clientv3.GetResponse
+	err := ask(ctx, answerWithin, func(ctx context.Context) (err error) {
+		got, err = l.client.Get(ctx, l.ledKey())
+		return err
+	})
+	if err != nil {
+		return false, err
+	}
+	return len(got.Kvs) == 0 || l.rewound, nil
+}
+
+// follow notes how far this etcd came.
+func (l *Lease) follow(cluster uint64, revision int64) {
+	if l.revision > 0 && (cluster != l.counter || revision < l.revision) {
+		l.rewound = true
+	}
+	l.counter, l.revision = cluster, revision
 }
 
 // wait lasts until somebody before us may be gone, or it is time to renew; an

@@ -116,6 +116,18 @@ func (c *Cluster) Client(t testing.TB) *clientv3.Client {
 	return client
 }
 
+// Put puts a key.
+func (c *Cluster) Put(t testing.TB, key, value string) {
+	t.Helper()
+	client := c.Client(t)
+	defer func() { _ = client.Close() }()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if _, err := client.Put(ctx, key, value); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // Users switches authentication on: root has the password "root", and a user may
 // read and write below a prefix.
 func (c *Cluster) Users(t testing.TB, user, password, prefix string) {

@@ -129,7 +129,7 @@ func (m *Model) putOnce(line string, r *pb.TxnRequest) (any, error) {
 		read := &pb.ResponseOp{Response: &pb.ResponseOp_ResponseRange{ResponseRange: m.read(key, "")}}
 		return &pb.TxnResponse{Header: m.header(), Responses: []*pb.ResponseOp{read}}, nil
 	}
-	if m.leases[put.Lease] == nil {
+	if put.Lease != 0 && m.leases[put.Lease] == nil {
 		return nil, rpctypes.ErrGRPCLeaseNotFound
 	}
 	m.revision++
