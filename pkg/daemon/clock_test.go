@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"context"
 	"maps"
 	"os"
 	"path/filepath"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"sidestep/pkg/clock"
+	"sidestep/pkg/lease"
 	"sidestep/pkg/lease/file"
 )
 
