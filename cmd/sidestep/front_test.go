@@ -102,6 +102,12 @@ func (f *front) pass(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(w, response.Body) // who sent it may be gone
 }
 
+// settle waits until what was passed on is answered and told of.
+func (f *front) settle() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+}
+
 // refuse answers with an error, or, where it has no status, with none.
 func (f *front) refuse(w http.ResponseWriter, fault *httpfake.Fault) {
 	if fault.Status == 0 {

@@ -79,6 +79,9 @@ func (c cell) run(t *testing.T) {
 	case c.fault != "late":
 		first.waitLeader("standby", "mon-")
 	}
+	for _, n := range p.nodes {
+		n.front.settle() // whose request changed the zone is known once it was answered
+	}
 	refusable := c.fault != "late" || c.fenced() // else the late call takes effect, within its time
 	if got := log.order(); refusable && !slices.Equal(got, order) {
 		t.Errorf("who changed the zone, in order: %v, expected %v", got, order)
