@@ -75,11 +75,12 @@ func TestAStandbyListsAfterAReload(t *testing.T) {
 		next.Records = append(next.Records[:1:1], &steer.Spec{
 			Key: key, Checks: []string{"web"}, Policy: steer.All, MinLive: 1, OnAllDown: steer.Keep, Answers: []steer.Answer{{Value: a, Probe: a}},
 		})
+		time.Sleep(2 * time.Second) // the lag of its lists
 		standby.options.Load = func() (*config.Config, error) { return &next, nil }
 		if err := standby.Reload(); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(5 * time.Second)
+		time.Sleep(lookAgain + 2*time.Second)
 		if got := standby.seesLive(key.Name); got != "["+a+"]" {
 			t.Errorf("after the reload the standby shows %s", got)
 		}
