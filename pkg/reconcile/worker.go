@@ -69,8 +69,9 @@ type worker struct {
 
 // job is a piece of work for a zone; without work it is a look.
 type job struct {
-	work   *engine.Work
-	orders Orders // TakeOver in it says nothing: that is of those who wait
+	work   *engine.Work // nil for a look alone
+	look   bool         // a list was asked for as well, which the round of a node that may not write does without
+	orders Orders       // TakeOver in it says nothing: that is of those who wait
 	done   []waiter
 }
 
@@ -105,7 +106,7 @@ func (j job) alone() job {
 	if j.orders.Again != nil {
 		j.work = j.orders.Again
 	}
-	return job{work: j.work, orders: Orders{OnlyAdd: j.orders.OnlyAdd}}
+	return job{work: j.work, look: j.look, orders: Orders{OnlyAdd: j.orders.OnlyAdd}}
 }
 
 func newWorker(r *Reconciler, zone Zone) *worker {
@@ -158,13 +159,14 @@ func (w *worker) putBack(j job) {
 
 // merge is what is left to do of two jobs: the newer work, because the older
 // is out of date, and for those who wait for either its report, because that
-// is what became of it. A look is part of any work.
+// is what became of it.
 func merge(older *job, newer job) *job {
 	if older == nil {
 		return &newer
 	}
 	merged := job{
 		work:   newer.work,
+		look:   older.look || newer.look || older.work == nil || newer.work == nil,
 		orders: newer.orders,
 		done:   slices.Concat(older.done, newer.done),
 	}
@@ -303,6 +305,9 @@ func (w *worker) cancel(j *job) {
 // for work that gave way to newer. What fails once this process is to end may
 // have failed by that, whatever its error says: it is no word about the zone.
 func (w *worker) serve(ctx context.Context, j job) Report {
+	if j.look && j.work != nil && w.options.Report != nil && w.gate(w.deadline())() != nil {
+		w.options.Report(w.look(ctx))
+	}
 	var report Report
 	if j.work == nil {
 		report = w.look(ctx)
