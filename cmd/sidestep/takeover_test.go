@@ -47,7 +47,7 @@ func bounds(t *testing.T, m *member) (replaced, away time.Duration) {
 	if replaced = find(`a leader that dies is replaced within ([0-9a-z.]+)`); replaced == 0 {
 		t.Fatalf("validate does not say when a leader is replaced:\n%s", out)
 	}
-	return replaced, find(`takes nothing away for ([0-9a-z.]+)`)
+	return replaced, find(`takes nothing away[^;]* for ([0-9a-z.]+)`)
 }
 
 // led is when a node began to lead, by its log.
