@@ -251,7 +251,18 @@ const confirmLease = 10 * time.Second
 
 // confirm lasts until what is held is lost, or ctx ends.
 func (d *Daemon) confirm(ctx context.Context, held lease.Held) {
-	again := time.NewTicker(confirmLease)
+	whileHeld(ctx, held, confirmLease, func() bool {
+		if err := held.Gate(0); !errors.Is(err, lease.ErrLost) { // else Lost is closed
+			d.errors.note("confirm the lease", err)
+		}
+		return true
+	})
+}
+
+// whileHeld does something every so often until it wants no more, what is held is
+// lost, or ctx ends.
+func whileHeld(ctx context.Context, held lease.Held, every time.Duration, do func() (more bool)) {
+	again := time.NewTicker(every)
 	defer again.Stop()
 	for {
 		select {
@@ -260,8 +271,8 @@ func (d *Daemon) confirm(ctx context.Context, held lease.Held) {
 		case <-held.Lost():
 			return
 		case <-again.C:
-			if err := held.Gate(0); !errors.Is(err, lease.ErrLost) { // else Lost is closed
-				d.errors.note("confirm the lease", err)
+			if !do() {
+				return
 			}
 		}
 	}

@@ -92,27 +92,18 @@ func (d *Daemon) givesWay() (why error) {
 // finished and the stamps are released before another node's turn comes. It lasts
 // until the lease is lost or ctx ends.
 func (d *Daemon) watchSight(ctx context.Context, held lease.Held) {
-	again := time.NewTicker(retryLease)
-	defer again.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-held.Lost():
-			return
-		case <-again.C:
-		}
+	whileHeld(ctx, held, retryLease, func() bool {
 		why := d.givesWay()
 		if why == nil {
-			continue
+			return true
 		}
 		d.log.Warn("giving up the lead", "reason", why)
 		within, cancel := context.WithTimeout(ctx, letGoWithin)
+		defer cancel()
 		d.errors.note("release the stamps", d.writer.LetGo(within))
-		cancel()
 		d.stepDown(ctx, held.Term(), why)
-		return
-	}
+		return false
+	})
 }
 
 // standAside leaves the queue for the lease while this node gives way, and reports
