@@ -222,12 +222,25 @@ func (w *world) runTo(log *os.File, args ...string) *process {
 	}
 	go func() { p.err = p.cmd.Wait(); close(p.done) }()
 	w.t.Cleanup(func() {
+		if w.t.Failed() {
+			p.dump()
+		}
 		p.kill()
 		if w.t.Failed() {
 			w.t.Logf("log of sidestep (pid %d):\n%s", p.cmd.Process.Pid, p.log.String())
 		}
 	})
 	return p
+}
+
+// dump lets a process that still runs end with the stacks of its goroutines in its
+// log; one that is stopped cannot.
+func (p *process) dump() {
+	_ = p.cmd.Process.Signal(syscall.SIGQUIT)
+	select {
+	case <-p.done:
+	case <-time.After(5 * time.Second):
+	}
 }
 
 // kill ends the process at once, and waits until it is gone.
