@@ -218,11 +218,11 @@ func (w *worker) untilTend() time.Duration {
 	if w.tended == 0 {
 		return 0
 	}
-	if w.barred {
-		return min(times.Poll, barredPause)
-	}
 	next := w.tended + times.Poll
-	if w.lease.leads(now) {
+	switch { // always from the last look on: what wakes the worker more often must not put it off
+	case w.barred:
+		next = w.tended + min(times.Poll, barredPause)
+	case w.lease.leads(now):
 		next = max(w.tended+min(times.Poll, times.Heartbeat), w.lease.view().Since+times.Heartbeat)
 	}
 	return max(0, next-now)

@@ -26,6 +26,7 @@ type pack struct {
 	t     testing.TB
 	times zone.Times
 	wolf  []*wolf
+	may   Leader                                   // whether those who begin may write at all; nil lets them
 	wrap  func(*wolf, fencedLine) provider.Adapter // makes the adapters of those who begin; nil leaves them as they are
 }
 
@@ -68,8 +69,8 @@ func newPack(t testing.TB, options memory.Options, nodes int) *pack {
 
 // add starts so many nodes.
 func (p *pack) add(nodes int) {
-	for i := range nodes {
-		n := &wolf{pack: p, name: fmt.Sprintf("mon-%d", i+1), clock: clock.Bubble()}
+	for range nodes {
+		n := &wolf{pack: p, name: fmt.Sprintf("mon-%d", len(p.wolf)+1), clock: clock.Bubble()}
 		p.wolf = append(p.wolf, n)
 		n.begin()
 	}
@@ -85,9 +86,13 @@ func (n *wolf) begin() {
 	if p.wrap != nil {
 		adapter = p.wrap(n, adapter.(fencedLine))
 	}
+	var may Leader = open{}
+	if p.may != nil {
+		may = p.may
+	}
 	n.write = New(Options{
 		Zones: []Zone{{Name: zoneName, Adapter: adapter, Lease: p.times}},
-		Node:  n.name, Clock: n.clock, Leader: open{},
+		Node:  n.name, Clock: n.clock, Leader: may,
 		Retry: provider.Backoff{Base: time.Second, Max: 30 * time.Second, Attempts: 3},
 		Led:   n.hear,
 	})
