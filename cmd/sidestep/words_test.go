@@ -84,8 +84,8 @@ func TestACommandOnAnyNode(t *testing.T) {
 	leader.signal(t, syscall.SIGCONT)
 	third.says(0, "cleared: drain "+one, "undrain", one)
 
-	third.says(0, "there is no drain", "undrain", one) // and hears that nothing is frozen
-	standby.etcd.set(true)                             // which is the third's way, too
+	third.says(0, "nothing to clear: no drain", "undrain", one) // and hears that nothing is frozen
+	standby.etcd.set(true)                                      // which is the third's way, too
 	third.says(5, "nothing was written, since it is not known who leads: ", "reconcile")
 	third.says(5, "it holds at this node only: the other nodes are told by the next command here", "drain", one, "--for", "1h", "--reason", "new kernel")
 	third.says(5, "cleared: drain "+one, "undrain", one)

@@ -268,7 +268,9 @@ func (a *app) overrideClearCommand() *cobra.Command {
 
 All overrides of TARGET are cleared, or those of one kind. An override is
 cleared by the target that it was set with: one of a site holds for all its
-answers, and is not cleared for one of them.
+answers, and is not cleared for one of them; all is what was set of all, and the
+answer names what that leaves. Where there is nothing to clear the answer says
+so, with 0: what was wanted is so.
 ` + exitsOfOverrides,
 		Example: `  sidestep override clear 203.0.113.10
   sidestep override clear www.example.com --kind pin`,

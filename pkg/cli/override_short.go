@@ -47,7 +47,8 @@ func (a *app) undrainCommand() *cobra.Command {
 		Short: "Take a drain back before its end",
 		Long: `Take a drain back before its end.
 
-It is override clear --kind drain, with the TARGET that was drained.
+It is override clear --kind drain, with the TARGET that was drained: all is what
+was drained by drain all. Where there is no such drain the answer says so.
 ` + exitsOfOverrides,
 		Example:           `  sidestep undrain 203.0.113.10`,
 		Args:              arguments(1, 1, "TARGET"),
@@ -102,7 +103,8 @@ func (a *app) unfreezeCommand() *cobra.Command {
 		Long: `Write again what was frozen.
 
 It is override clear --kind freeze, with the TARGET that was frozen; without one
-it is all. What has changed meanwhile is written now.
+it is all, which leaves freezes of a zone or a name; the answer names them. What
+has changed meanwhile is written now.
 ` + exitsOfOverrides,
 		Example: `  sidestep unfreeze
   sidestep unfreeze example.com`,

@@ -74,6 +74,9 @@ func (a *app) printWord(o control.Overruled, now time.Time) {
 		for _, r := range o.Replaced {
 			fmt.Fprintf(a.io.Out, "cleared: %s\n", overrideWords(r, now))
 		}
+		if o.Left != "" {
+			fmt.Fprintf(a.io.Out, "not cleared: %s\n", o.Left)
+		}
 		return
 	}
 	replaced := ""

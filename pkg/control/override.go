@@ -35,6 +35,7 @@ type Overruled struct {
 	Here     string     `json:"here,omitempty"` // why it holds at this node only, and what to do
 	Noted    string     `json:"noted"`          // why nobody acts on it yet, in words; empty when somebody does
 	Idle     string     `json:"idle"`           // why nothing changes by it, in words
+	Left     string     `json:"left"`           // what a clear of all did not take back, in words; empty when nothing is left
 	Exit     int        `json:"exit"`           // what the command exits with
 }
 

@@ -150,6 +150,7 @@ func (d *Daemon) foreseeClear(e *engine.Engine, request control.ClearRequest, by
 	answer := d.overruled(foreseen, request.DryRun)
 	if len(foreseen.Replaced) > 0 {
 		d.noteIdleZones(&answer)
+		answer.Left = foreseen.Left
 	}
 	return answer, foreseen.Replaced, nil
 }

@@ -307,7 +307,7 @@ func TestWordsThatCannotBeMeant(t *testing.T) {
 		if _, err := d.ClearOverride(t.Context(), control.ClearRequest{Target: "nobody"}, "ann"); control.ExitOf(err) != control.ExitUsage {
 			t.Errorf("clear: %v", err)
 		}
-		if answer, err := d.ClearOverride(t.Context(), control.ClearRequest{Target: a}, "ann"); err != nil || answer.Idle != "there is no override on "+a {
+		if answer, err := d.ClearOverride(t.Context(), control.ClearRequest{Target: a}, "ann"); err != nil || answer.Idle != "nothing to clear: no override on "+a+"; there are no overrides" {
 			t.Errorf("clear: %+v, %v", answer, err)
 		}
 		if list, err := d.Overrides(t.Context()); err != nil || len(list.Overrides) != 0 || len(w.journal("override")) > 0 {

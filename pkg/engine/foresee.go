@@ -15,6 +15,7 @@ import (
 type Foreseen struct {
 	Override override.Override   // as it would be kept; of a Clear empty
 	Replaced []override.Override // those that it takes the place of, or takes back
+	Left     string              // what a Clear of all does not take back, in words; empty when nothing is left
 	Sets     []Foresight         // what it is about, and what else changes by it; sorted by key
 }
 
@@ -54,7 +55,7 @@ func (e *Engine) Foresee(now Now, event Event) (Foreseen, error) {
 		out.Override = w.Override
 		words, about = sorted(append(words, w)), []*word{w}
 	case Clear:
-		words = nil
+		words, out.Left = nil, e.spared(ev)
 		for _, w := range e.words {
 			if e.clears(ev, w) {
 				out.Replaced, about = append(out.Replaced, w.Override), append(about, w)

@@ -84,31 +84,35 @@ func (e *Engine) clear(ev Clear) {
 		e.obey()
 		return
 	}
-	what := "override"
-	if ev.Kind != "" {
-		what = string(ev.Kind)
-	}
 	th, err := e.thing(ev.Kind, ev.Target)
 	if err != nil {
 		e.effects.Err = err
 		return
 	}
-	e.effects.Idle = fmt.Sprintf("there is no %s on %s", what, th.shown())
-	if by := e.also(ev.Kind, th); by != nil {
-		e.effects.Idle += fmt.Sprintf("; %s is %s with %s", th.shown(), by.Kind.Did(), by.Shown())
-	}
-	if th.kind == override.All {
-		e.effects.Idle += e.otherWords(ev.Kind)
+	e.effects.Idle = fmt.Sprintf("nothing to clear: no %s on %s", cmp.Or(string(ev.Kind), "override"), th.shown())
+	by, spared := e.also(ev.Kind, th), e.spared(ev)
+	switch {
+	case len(e.words) == 0:
+		e.effects.Idle += "; there are no overrides"
+	case spared != "":
+		e.effects.Idle += "; " + spared
+	case by != nil:
+		e.effects.Idle += fmt.Sprintf("; %s is %s with %s: sidestep override clear %[3]s --kind %s", th.shown(), by.Kind.Did(), by.Shown(), by.Kind)
+	default:
+		e.effects.Idle += "; what there is: sidestep override list"
 	}
 }
 
-// otherWords names the overrides of a kind that there are, or of any: who clears
-// all may take it for every one of them.
-func (e *Engine) otherWords(kind override.Kind) string {
+// spared names the overrides of a kind, or of any, that a Clear of all leaves: who
+// clears all may take it for every one of them. It is empty where there are none.
+func (e *Engine) spared(ev Clear) string {
 	const most = 5
+	if th, err := e.thing(ev.Kind, ev.Target); err != nil || th.kind != override.All {
+		return ""
+	}
 	var list []string
 	for _, w := range e.words {
-		if kind == "" || w.Kind == kind {
+		if (ev.Kind == "" || w.Kind == ev.Kind) && !e.clears(ev, w) {
 			list = append(list, fmt.Sprintf("sidestep override clear %s --kind %s", w.Shown(), w.Kind))
 		}
 	}
@@ -118,7 +122,7 @@ func (e *Engine) otherWords(kind override.Kind) string {
 	case more > 0:
 		list = append(list[:most], fmt.Sprintf("and %d more: sidestep override list", more))
 	}
-	return "; those on other targets are cleared one by one: " + strings.Join(list, ", ")
+	return "all is a target of its own, and those on others are cleared one by one: " + strings.Join(list, ", ")
 }
 
 // clears reports whether an override is what a Clear is about.
