@@ -186,7 +186,11 @@ func exactly(d time.Duration) string { return d.Round(time.Microsecond).String()
 func (a *app) printRTO(e rto.Estimate) {
 	fmt.Fprintf(a.io.Out, "%s %s\n", e.Key.Name.Shown(), typeWords(string(e.Key.Type), e.Key.Variant))
 	a.printWay("after an address dies, clients are elsewhere", e.Out)
-	a.printWay("after it lives again, they are back", e.Back)
+	back := "after it lives again, they are back"
+	if e.Back.Approve != "" {
+		back = fmt.Sprintf("after it lives again, it waits for you (sidestep approve %s); after that they are back", e.Back.Approve)
+	}
+	a.printWay(back, e.Back)
 	for _, text := range e.Back.Waits {
 		fmt.Fprintf(a.io.Out, "    beside that: %s\n", text)
 	}

@@ -97,8 +97,9 @@ type Part struct {
 
 // Way is the way out of an answer, or back into it.
 type Way struct {
-	Parts []Part   // each at most once, those without time too
-	Waits []string // when, and for whose word, it waits beside all that
+	Parts   []Part   // each at most once, those without time too
+	Approve string   // what has to be approved by hand before anything is written; empty for nothing
+	Waits   []string // when, and for whose word, it waits beside all that
 }
 
 // Sum is how long the whole way takes, without what a person is waited for.
@@ -166,5 +167,8 @@ func estimate(c Config, z Zone, spec *steer.Spec) Estimate {
 		e.Out.Parts[len(e.Out.Parts)-1].Why = "comes with the way back: what resolvers keep of a name that has no answer left"
 	}
 	e.Back.Waits = c.waits(spec)
+	if spec.Policy == steer.Priority && spec.Failback.Manual {
+		e.Back.Approve = spec.Key.Name.Unrooted()
+	}
 	return e
 }

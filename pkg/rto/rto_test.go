@@ -39,8 +39,8 @@ func conf(specs ...*check.Spec) rto.Config {
 func measured() rto.Zone {
 	return rto.Zone{
 		Known: true, Call: 10 * second,
-		Write:  rto.Measure([]time.Duration{3 * second, second, 2 * second}),
-		Spread: rto.Measure([]time.Duration{4 * second}),
+		Write:  rto.Measure(slices.Repeat([]time.Duration{3 * second, second, 2 * second}, 7)),
+		Spread: rto.Measure(slices.Repeat([]time.Duration{4 * second}, 20)),
 	}
 }
 
@@ -156,6 +156,9 @@ func TestBack(t *testing.T) {
 	back = rto.Of(c, z, spec).Back
 	expect(t, back, rto.Hold, 0, 0, 0)
 	expect(t, back, rto.NegativeTTL, 0, 0, 30)
+	if back.Approve != "www.example.com" {
+		t.Errorf("waits for %q", back.Approve)
+	}
 	if !slices.Contains(back.Waits, "failback is manual: sidestep approve www.example.com") {
 		t.Errorf("got %q", back.Waits)
 	}
@@ -180,6 +183,19 @@ func TestAssumed(t *testing.T) {
 	if !strings.HasPrefix(e.Limits[0], "the last answer: ") {
 		t.Errorf("a set of one answer cannot step aside: %q", e.Limits)
 	}
+}
+
+// TestMeasuredSeldom: of few measurements the longest may be far from the worst.
+func TestMeasuredSeldom(t *testing.T) {
+	z := measured()
+	z.Spread = rto.Measure(slices.Repeat([]time.Duration{96 * time.Millisecond}, 6))
+	e := rto.Of(conf(slow()), z, set("web"))
+	expect(t, e.Out, rto.Propagation, 0.096, 0.096, 60)
+	if p := e.Out.Part(rto.Propagation); p.Assumed || !strings.HasSuffix(p.Why, "; fewer than 20: at worst as assumed") {
+		t.Errorf("got %+v", p)
+	}
+	z.Spread = rto.Measure([]time.Duration{2 * time.Minute})
+	expect(t, rto.Of(conf(slow()), z, set("web")).Out, rto.Propagation, 120, 120, 120)
 }
 
 // TestOutstanding: a write that is not at all name servers yet takes at least as long.

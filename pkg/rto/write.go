@@ -48,6 +48,23 @@ func (m Measured) words(what string) string {
 	return text
 }
 
+// enough is how many measurements say by themselves what the worst is: of fewer the
+// longest may be far from it.
+const enough = 20
+
+// over takes the place of what is assumed, as far as something was measured.
+func (m Measured) over(assumed Part, what string) Part {
+	if m.Times == 0 {
+		return assumed
+	}
+	p := Part{Name: assumed.Name, Span: m.span(), Why: m.words(what)}
+	if m.Times < enough && p.Worst < assumed.Worst {
+		p.Worst = assumed.Worst
+		p.Why += fmt.Sprintf("; fewer than %d: at worst as assumed", enough)
+	}
+	return p
+}
+
 // What is assumed where nothing was measured and nobody says anything.
 const (
 	assumedWrite  = time.Second      // a list and a call over the Internet
@@ -65,10 +82,9 @@ func (c Config) common(z Zone, spec *steer.Spec) []Part {
 	}
 }
 
-func writing(z Zone) Part {
-	if z.Write.Times > 0 {
-		return Part{Name: Write, Span: z.Write.span(), Why: z.Write.words("list and calls")}
-	}
+func writing(z Zone) Part { return z.Write.over(assumedWriting(z), "list and calls") }
+
+func assumedWriting(z Zone) Part {
 	call := assumedCall
 	why := "assumed: no write of this zone is in the journal"
 	if z.Known {
@@ -93,11 +109,10 @@ func spreading(z Zone) Part {
 }
 
 // settled is what follows from the writes that are over.
-func settled(z Zone) Part {
-	switch {
-	case z.Spread.Times > 0:
-		return Part{Name: Propagation, Span: z.Spread.span(), Why: z.Spread.words("to the last name server")}
-	case z.Publish > 0:
+func settled(z Zone) Part { return z.Spread.over(assumedSpreading(z), "to the last name server") }
+
+func assumedSpreading(z Zone) Part {
+	if z.Publish > 0 {
 		return Part{Name: Propagation, Span: Span{0, z.Publish, z.Publish}, Why: fmt.Sprintf("assumed: not measured yet; the vendor says up to %s as a rule", z.Publish), Assumed: true}
 	}
 	return Part{Name: Propagation, Span: Span{0, assumedSpread, longestSpread}, Why: "assumed: not measured yet, and the provider promises nothing", Assumed: true}
