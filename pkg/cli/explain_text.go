@@ -398,6 +398,9 @@ func (x *explainer) verified(r control.ExplainedRecord) {
 	default:
 		x.field(0, "verified", "NOT, %s: %s", x.when(v.At), v.Detail)
 		x.servers(v.Servers)
+		if v.AskedUntil != nil {
+			x.field(2, "asked on", "until %s", x.until(*v.AskedUntil))
+		}
 	}
 }
 

@@ -179,6 +179,9 @@ func (a *app) printZones(zones []control.Zone, leader control.Leader, now time.T
 	for _, z := range zones {
 		if z.Checked != nil && !z.Checked.Verified {
 			fmt.Fprintf(a.io.Out, "%s the last write is not verified, as asked %s ago: %s\n", z.Zone, since(now, z.Checked.At), z.Checked.Detail)
+			if until := z.Checked.AskedUntil; until != nil {
+				fmt.Fprintf(a.io.Out, "%s who lags is asked on until %s; no write waits for that\n", z.Zone, until.Local().Format(time.TimeOnly))
+			}
 		}
 		for _, l := range z.Left {
 			fmt.Fprintln(a.io.Out, l.Text)

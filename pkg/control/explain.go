@@ -135,6 +135,9 @@ type Verification struct {
 	Detail   string    `json:"detail"`
 	// Servers are those that were asked; empty where listing the zone was all.
 	Servers []VerifiedServer `json:"servers"`
+	// AskedUntil is until when those that lag are asked on by this process; null when
+	// none is.
+	AskedUntil *time.Time `json:"asked_until"`
 }
 
 // VerifiedServer is what one name server said after a write.

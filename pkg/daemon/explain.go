@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"time"
 
@@ -22,8 +23,10 @@ import (
 // loop, which must not wait for a disk.
 func (d *Daemon) Explain(_ context.Context, request control.ExplainRequest) (control.Explanation, error) {
 	var answer control.Explanation
+	var checked map[record.Name]control.Verification
 	err := errStopped
 	d.ask(func(e *engine.Engine) {
+		checked = maps.Clone(d.checked)
 		view := e.View(d.now())
 		answer, err = d.explain(view, request)
 		answer.Daemon, answer.Leader, answer.Notices = true, d.leaderStatus(), d.notices(view)
@@ -32,6 +35,11 @@ func (d *Daemon) Explain(_ context.Context, request control.ExplainRequest) (con
 		return control.Explanation{}, err
 	}
 	addEvidence(&answer, d.options.Config.State.Dir)
+	for _, r := range answer.Records {
+		if r.Verification != nil && !r.Verification.Verified {
+			r.Verification.AskedUntil = checked[record.Name(r.Zone)].AskedUntil
+		}
+	}
 	return answer, nil
 }
 

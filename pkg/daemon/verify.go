@@ -148,9 +148,10 @@ func (d *Daemon) verified(r reconcile.Report) {
 		return
 	}
 	line := verifyLine{Zone: string(r.Zone), Verified: r.Verified, Detail: r.Detail, Servers: heardLines(r.Heard)}
-	d.keepVerified(line)
+	until := d.wallOf(r.AskedUntil)
+	d.keepVerified(line, until)
 	if !r.Verified {
-		d.log.Warn("written, but not verified", "zone", string(r.Zone), "detail", r.Detail)
+		d.logUnverified(r.Zone, r.Detail, until)
 		return
 	}
 	d.log.Info("verified", "zone", string(r.Zone), "changes", len(r.Applied))
@@ -158,9 +159,10 @@ func (d *Daemon) verified(r reconcile.Report) {
 
 // verifiedAfter takes what the name servers said after a round that was told of.
 func (d *Daemon) verifiedAfter(v reconcile.Verification) {
-	d.keepVerified(verifyLine{Zone: string(v.Zone), Verified: v.Verified, Detail: v.Detail, Servers: heardLines(v.Heard)})
+	until := d.wallOf(v.AskedUntil)
+	d.keepVerified(verifyLine{Zone: string(v.Zone), Verified: v.Verified, Detail: v.Detail, Servers: heardLines(v.Heard)}, until)
 	if !v.Verified {
-		d.log.Warn("written, but not verified", "zone", string(v.Zone), "detail", v.Detail)
+		d.logUnverified(v.Zone, v.Detail, until)
 		return
 	}
 	slowest := reconcile.Heard{}
@@ -172,12 +174,35 @@ func (d *Daemon) verifiedAfter(v reconcile.Verification) {
 	d.log.Info("verified", "zone", string(v.Zone), "last", slowest.Server.String(), "after", slowest.Took.Round(time.Millisecond).String())
 }
 
-// keepVerified puts a verification into the journal, and before the eyes of status.
-func (d *Daemon) keepVerified(line verifyLine) {
+// wallOf is a boot time that is not far off on the wall clock; nil for 0.
+func (d *Daemon) wallOf(boot time.Duration) *time.Time {
+	if boot == 0 {
+		return nil
+	}
+	return new(d.clock.Wall().Add(boot - d.clock.Boot()))
+}
+
+// logUnverified names the servers that have not what was written: a warning only once
+// they are not asked on, since most that lag come round within seconds.
+func (d *Daemon) logUnverified(zone record.Name, detail string, until *time.Time) {
+	if until != nil {
+		d.log.Info("written, but not at all name servers yet", "zone", string(zone), "detail", detail, "asked_until", until.Format(time.RFC3339))
+		return
+	}
+	d.log.Warn("written, but not verified", "zone", string(zone), "detail", detail)
+}
+
+// keepVerified puts a verification into the journal, and before the eyes of status,
+// with until when servers that lag are asked on, which ends with this process.
+func (d *Daemon) keepVerified(line verifyLine, until *time.Time) {
 	line.Negative = inMilliseconds(d.negatives.seen(record.Name(line.Zone)))
 	d.journal("verify", line)
 	at := d.clock.Wall()
-	d.ask(func(*engine.Engine) { d.checked[record.Name(line.Zone)] = line.shape(at) })
+	d.ask(func(*engine.Engine) {
+		v := line.shape(at)
+		v.AskedUntil = until
+		d.checked[record.Name(line.Zone)] = v
+	})
 }
 
 func (l verifyLine) shape(at time.Time) control.Verification {

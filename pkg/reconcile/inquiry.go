@@ -219,13 +219,13 @@ func (w *worker) askOnce(ctx context.Context, q *inquiry, h *hearing) {
 		began := w.options.Clock.Boot()
 		got, err := w.options.Ask(ctx, h.server.Addr, key)
 		wanted := q.wanted(key)
+		if err != nil && !errors.Is(err, ErrNoWay) && w.silent(ctx, began) {
+			h.miss(q.since[key], began)
+		}
 		switch {
 		case err != nil && ctx.Err() != nil && h.err != nil:
 			return // what it said before says more
 		case err != nil:
-			if ctx.Err() == nil && !errors.Is(err, ErrNoWay) { // neither was an answer of the server
-				h.miss(q.since[key], began)
-			}
 			h.err, h.given = fmt.Errorf("ask %s for %s: %w", h.server, key, err), errors.Is(err, ErrNoWay)
 			return
 		case !slices.Equal(got, wanted):
@@ -238,6 +238,22 @@ func (w *worker) askOnce(ctx context.Context, q *inquiry, h *hearing) {
 		h.found(key, wanted, q.since[key], began, w.options.Clock.Boot())
 	}
 	h.err = nil
+}
+
+// silentFor is how long a server has to be silent when time is up before that says
+// something of it.
+const silentFor = 500 * time.Millisecond
+
+// silent reports whether a question without an answer says that the server gave none,
+// and not that we did not wait for it.
+func (w *worker) silent(ctx context.Context, began time.Duration) bool {
+	switch cause := context.Cause(ctx); {
+	case cause == nil:
+		return true
+	case errors.Is(cause, context.DeadlineExceeded):
+		return w.options.Clock.Boot()-began >= silentFor
+	}
+	return false
 }
 
 func words(values []string) string {

@@ -12,12 +12,14 @@ import (
 // AskedFor is for how long after a write a name server that lags is asked on.
 const AskedFor = 10 * time.Minute
 
-// How a name server is asked on that has not come round in verifyFor: for so long,
-// after pauses of a tenth of the time that it has taken so far, so that its delay is
-// known to about a tenth.
+// How a name server is asked that lags: those that have the write at once are told
+// of at once, and one that has not after lateFirst is named. It is asked on for
+// lateFor after pauses of a tenth of the time that it has taken so far, so that its
+// delay is known to about a tenth.
 const (
+	lateFirst = time.Second
 	lateFor   = AskedFor
-	lateLeast = time.Second
+	lateLeast = 500 * time.Millisecond
 	lateMost  = 30 * time.Second
 	latePass  = 3 * time.Second // for one asking of all that lag, so that the stamp is not renewed too late
 )
@@ -29,6 +31,8 @@ type Verification struct {
 	Verified bool    // all answer as wanted
 	Heard    []Heard // of all servers that were asked after the write, the punctual ones too
 	Detail   string  // why not; else what was verified by the list alone, or nothing
+
+	AskedUntil time.Duration // boot time until which those that lag are asked on; 0 when none is
 }
 
 // late is an inquiry that is made between rounds, so that the round can be told of
@@ -64,7 +68,7 @@ func (w *worker) lateDue() <-chan time.Time {
 }
 
 // chase asks the name servers of what was written last, by what the zone was seen to
-// have since: at first until they agree or verifyFor is over, later once each time.
+// have since: at first until they agree or lateFirst is over, later once each time.
 // It tells of them when all have come round, when some lag, and when these have had
 // their time. It gives way to work, and costs that no more than the end of a question.
 func (w *worker) chase(ctx context.Context) {
@@ -72,7 +76,7 @@ func (w *worker) chase(ctx context.Context) {
 	l.wanted = func(key record.Key) []string { return record.FindSet(w.seen.Sets, key).Live() }
 	var err error
 	if !l.told {
-		err = w.inquire(ctx, l.inquiry)
+		err = w.inquire(ctx, l.inquiry, lateFirst)
 	} else {
 		asking, cancel := context.WithTimeout(ctx, latePass)
 		if err = w.askEach(asking, l.inquiry, func(ctx context.Context, h *hearing) { w.askOnce(ctx, l.inquiry, h) }); err == nil {
@@ -104,6 +108,9 @@ func (w *worker) tellVerified(l *late, err error) {
 	v := Verification{Zone: w.zone.Name, Verified: err == nil, Heard: l.heard(), Detail: strings.Join(l.left, "; ")}
 	if err != nil {
 		v.Detail = err.Error()
+	}
+	if w.late == l {
+		v.AskedUntil = l.until
 	}
 	w.options.Verified(v)
 }

@@ -71,21 +71,22 @@ func TestLateServersAreAskedOn(t *testing.T) {
 		bubble(t, func(t *testing.T) {
 			w, ns2, late := lagging(t, delay)
 			w.runs(t)
+			began := w.clock.Boot()
 			w.only().write.Submit(w.want(values[1]))
 			synctest.Wait()
 			if told := w.only().told; len(told) != 1 || len(told[0].Applied) != 1 || told[0].Asked || len(late()) != 0 {
 				t.Fatalf("the round is not told of at once: %+v", told)
 			}
-			time.Sleep(verifyFor)
+			time.Sleep(lateFirst)
 			synctest.Wait()
 			first := late()
-			if len(first) != 1 || first[0].Verified || len(first[0].Heard) != 2 || !first[0].Heard[0].Agrees || first[0].Heard[1].Agrees {
-				t.Fatalf("after ten seconds: %+v", first)
+			if len(first) != 1 || first[0].Verified || len(first[0].Heard) != 2 || !first[0].Heard[0].Agrees || first[0].Heard[1].Agrees || first[0].AskedUntil != began+lateFor {
+				t.Fatalf("after a second: %+v", first)
 			}
 			time.Sleep(delay + delay/9)
 			synctest.Wait()
 			told := late()
-			if len(told) != 2 || !told[1].Verified || told[1].Detail != "" {
+			if len(told) != 2 || !told[1].Verified || told[1].Detail != "" || told[1].AskedUntil != 0 {
 				t.Fatalf("after %s: %+v", delay, told)
 			}
 			ns1, took := told[1].Heard[0].Took, told[1].Heard[1].Took
@@ -104,6 +105,33 @@ func TestLateServersAreAskedOn(t *testing.T) {
 			}
 		})
 	}
+}
+
+// One that gives no answer at all is named at once as well, beside those that do, and
+// for how long it was silent counts.
+func TestSilentServersAreNamed(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w, _, late := lagging(t, 0)
+		w.only().write.options.Ask = func(ctx context.Context, server string, key record.Key) ([]string, error) {
+			if server == "ns2:53" {
+				<-ctx.Done()
+				return nil, ctx.Err()
+			}
+			return w.zone.Live(key), nil
+		}
+		w.runs(t)
+		w.only().write.Submit(w.want(values[1]))
+		time.Sleep(lateFirst)
+		synctest.Wait()
+		if told := late(); len(told) != 1 || told[0].Verified || !strings.HasPrefix(told[0].Detail, "ask ns2:53 for ") {
+			t.Fatalf("after a second: %+v", told)
+		}
+		time.Sleep(lateFor + lateMost)
+		synctest.Wait()
+		if told := late(); len(told) != 2 || told[1].AskedUntil != 0 || told[1].Heard[1].AtLeast < lateFor/2 {
+			t.Errorf("at the end: %+v", told)
+		}
+	})
 }
 
 // Who waits for a round is told what the name servers say, of what was written

@@ -119,6 +119,8 @@ type Report struct {
 	Heard    []Heard          // what each name server said, as far as they were asked
 	Detail   string           // why Verified is false, or what was not finished, in words
 	Err      error
+
+	AskedUntil time.Duration // boot time until which name servers that lag are asked on; 0 when none is
 }
 
 // Write is one call to a provider: what was asked for, and how it ended.

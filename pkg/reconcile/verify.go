@@ -48,7 +48,7 @@ func (r *round) verify(ctx context.Context) {
 		clear(r.unverified)
 		return
 	}
-	err := r.inquire(ctx, q)
+	err := r.inquire(ctx, q, verifyFor)
 	if ctx.Err() != nil { // our own end says nothing about the name servers
 		r.report.Asked, r.report.Verified = false, false
 		r.report.Detail = "stopped before the name servers had answered"
@@ -71,6 +71,9 @@ func (r *round) verify(ctx context.Context) {
 		r.late = newLate(q, left, r.options.Clock.Boot())
 		r.late.told = true
 		r.late.rest(r.options.Clock.Boot())
+		if r.runs {
+			r.report.AskedUntil = r.late.until
+		}
 	}
 	clear(r.unverified)
 }
@@ -124,9 +127,10 @@ func (r *round) unaskable(key record.Key) string {
 	return ""
 }
 
-// inquire asks every server side by side for each record set, until all agree,
-// time is up, or newer work for the zone comes.
-func (w *worker) inquire(ctx context.Context, q *inquiry) error {
+// inquire asks every server side by side for each record set, until all agree, the
+// time for asking is up, or newer work for the zone comes. To find them takes what is
+// left of verifyFor.
+func (w *worker) inquire(ctx context.Context, q *inquiry, limit time.Duration) error {
 	if len(q.keys) == 0 {
 		return nil
 	}
@@ -137,6 +141,8 @@ func (w *worker) inquire(ctx context.Context, q *inquiry) error {
 		return err
 	}
 	w.hear(q, servers)
+	ctx, stop := context.WithTimeout(ctx, limit)
+	defer stop()
 	if err := w.askEach(ctx, q, func(ctx context.Context, h *hearing) { w.askAgain(ctx, q, h) }); err != nil {
 		return err
 	}
