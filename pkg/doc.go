@@ -46,6 +46,7 @@
 //	    resolve/           the addresses of a name, as the resolvers of this machine tell them
 //	      resolvetest/     a resolver that can be broken, for tests
 //	    control/           the socket that commands and status go through
+//	    notify/            chat rooms, mail and webhooks are told what happened
 //	    config/            the config file becomes typed values
 //	  assembly
 //	    daemon/            the loop that feeds the engine and carries out its effects
