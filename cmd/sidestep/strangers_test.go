@@ -66,7 +66,7 @@ func TestNodesThatDoNotBelong(t *testing.T) {
 	nowhere := p.beside("name: mon-2", "name: mon-5", p.nodes[1].etcd.addr, port)
 	for m, want := range map[*member]string{
 		foreign: "the prefix /sidestep/test is used by mon-1 (process ",
-		nowhere: "connection refused; does a majority of its members run, and can this host reach them?",
+		nowhere: "refuses the connection; sidestep validate --online",
 	} {
 		if code, out, errOut := m.sidestep("reconcile"); code == 0 || !strings.Contains(errOut, want) {
 			t.Errorf("reconcile exited with %d, expected to be told of %q:\n%s%s", code, want, out, errOut)

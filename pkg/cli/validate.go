@@ -135,7 +135,7 @@ func (a *app) askZones(ctx context.Context, cfg *config.Config, shared *daemon.S
 	return daemon.Validate(ctx, cfg, a.registry, log)
 }
 
-// askEtcd is nil where no etcd holds the lease.
+// askEtcd is nil where no etcd holds the lease, and the one that nodes share answers.
 func askEtcd(ctx context.Context, cfg *config.Config, log *slog.Logger) (*daemon.SharedLock, *etcdValidity) {
 	shared, err := daemon.DescribeEtcd(ctx, cfg, log)
 	switch {
@@ -169,7 +169,7 @@ func (a *app) printValidation(answer validation, online bool) {
 		}
 	}
 	if e := answer.Etcd; e != nil && e.Error != "" {
-		a.complain("the lease: " + e.Error)
+		a.complain("etcd: " + e.Error)
 	} else if e != nil {
 		fmt.Fprintf(a.io.Out, "the lease: %s\n", e.Words)
 	}

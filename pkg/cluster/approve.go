@@ -73,7 +73,7 @@ func (c *Cluster) answerKey(id, n string) string { return c.answersTo(id) + n }
 // what becomes of it until that is enough, or ctx ends; the latter is no error. On
 // an error nobody may have heard.
 func (c *Cluster) Approve(ctx context.Context, yes Yes, enough func([]Answer) bool) ([]Answer, error) {
-	const what = "bring a person's yes to the other nodes"
+	const what = "share a person's yes"
 	client, err := c.opts.Etcd.Client()
 	if err != nil {
 		return nil, c.opts.Etcd.Explain(what, err)

@@ -124,7 +124,7 @@ func (s *session) sweep(ctx context.Context) error {
 		}
 		ops = append(ops, clientv3.OpPut(key, string(value)))
 	}
-	return s.within(ctx, "take away what persons said long ago", func(ctx context.Context) error {
+	return s.within(ctx, "clear away old words", func(ctx context.Context) error {
 		_, err := s.client.Txn(ctx).If(ifs...).Then(ops...).Commit()
 		return err
 	})

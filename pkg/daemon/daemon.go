@@ -147,7 +147,7 @@ func (d *Daemon) build() error {
 	if err := d.lookAtState(); err != nil {
 		return err
 	}
-	if d.way, err = etcdWay(d.config.Etcd); err != nil {
+	if d.way, err = etcdWay(d.config.Etcd, d.log); err != nil {
 		return err
 	}
 	d.leader = newLeader(d.config, d.way, d.options.ReadOnly, d.clock, d.log)

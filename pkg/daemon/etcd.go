@@ -23,7 +23,7 @@ import (
 const fencedSafety = 15 * time.Second
 
 // etcdWay is the way to the etcd of a config; nil without one. It dials nothing yet.
-func etcdWay(e config.Etcd) (*etcd.Way, error) {
+func etcdWay(e config.Etcd, log *slog.Logger) (*etcd.Way, error) {
 	if len(e.Endpoints) == 0 {
 		return nil, nil //nolint:nilnil // no etcd is no error
 	}
@@ -33,6 +33,7 @@ func etcdWay(e config.Etcd) (*etcd.Way, error) {
 	}
 	return etcd.NewWay(etcd.Settings{
 		Endpoints: e.Endpoints, Prefix: e.Prefix, TLS: secure, User: e.User, Password: e.Password.Reveal(),
+		Logger: log,
 	}), nil
 }
 
@@ -50,19 +51,25 @@ func etcdLease(c *config.Config, way *etcd.Way, clk clock.Clock, log *slog.Logge
 // SharedLock is what an etcd is as a lock, and who leads.
 type SharedLock = etcd.Description
 
-// DescribeEtcd asks the etcd that holds the lease what it is and who leads; nil where
-// none does.
+// DescribeEtcd asks the etcd what it is and who leads; nil where it holds no lease. The
+// error is told in full: it is what shorter ones refer to.
 func DescribeEtcd(ctx context.Context, c *config.Config, log *slog.Logger) (shared *SharedLock, err error) {
-	if c.Leader.Lock != config.LockEtcd {
+	if len(c.Etcd.Endpoints) == 0 {
 		return nil, nil //nolint:nilnil // no etcd is no error
 	}
-	way, err := etcdWay(c.Etcd)
+	way, err := etcdWay(c.Etcd, log)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, way.Close()) }()
 	said, err := etcdLease(c, way, clock.System(), log).Describe(ctx)
-	return &said, err
+	if short, is := errors.AsType[*etcd.Error](err); is {
+		err = errors.New(short.Advice)
+	}
+	if err != nil || c.Leader.Lock != config.LockEtcd {
+		return nil, err
+	}
+	return &said, nil
 }
 
 // etcdTLS is how TLS is spoken with etcd; nil leaves that to the client.

@@ -133,7 +133,7 @@ func TestCase82EtcdIsAwayAndComesBack(t *testing.T) {
 		t.Error("released without etcd")
 	}
 	for _, n := range []*node{a, b} {
-		n.mustRefuse("acquire the lease: ", "connection refused")
+		n.mustRefuse("etcd at ", "connection refused")
 	}
 
 	c.Members[0].Restart()
@@ -198,7 +198,7 @@ func TestAcquireEndsWithItsContext(t *testing.T) {
 	n := newNode(t, c.Endpoints(), "mon-1")
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	if _, err := n.Acquire(ctx); err == nil || !strings.Contains(err.Error(), "no answer from etcd") {
+	if _, err := n.Acquire(ctx); err == nil || !strings.Contains(err.Error(), "gave no answer within 3s") {
 		t.Errorf("got %v", err)
 	}
 	c.Members[0].Resume()

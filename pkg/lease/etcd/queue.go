@@ -53,7 +53,7 @@ func (l *Lease) queue(ctx context.Context) (lease.Held, error) {
 		case err != nil && tried && ctx.Err() != nil:
 			return nil, l.heldBy(first, ctx.Err()) // the time was over in the midst of it
 		case err != nil:
-			return nil, fmt.Errorf("acquire the lease: %w", err)
+			return nil, notAcquired(err)
 		}
 		first = now
 		if l.place != nil && first.key == l.place.key {
@@ -67,6 +67,14 @@ func (l *Lease) queue(ctx context.Context) (lease.Held, error) {
 			return nil, l.heldBy(first, err)
 		}
 	}
+}
+
+// notAcquired says what was meant, unless the words of an etcd say it.
+func notAcquired(err error) error {
+	if said, is := errors.AsType[*Error](err); is {
+		return said
+	}
+	return fmt.Errorf("acquire the lease: %w", err)
 }
 
 func (l *Lease) heldBy(first entry, err error) error {
@@ -88,7 +96,7 @@ func (l *Lease) look(ctx context.Context) (first entry, revision int64, err erro
 	}
 	l.sweep(ctx)
 	if err := l.renewPlace(ctx); err != nil {
-		return first, 0, l.explain("keep the place in the queue", err)
+		return first, 0, l.explain("queue for the lease", err)
 	}
 	entries, revision, err := l.list(ctx)
 	if err != nil {
@@ -240,14 +248,14 @@ func (l *Lease) take(ctx context.Context) (*held, error) {
 	h := &held{lease: l, client: l.client, place: *l.place, lost: make(chan struct{})}
 	gone, err := h.renew(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("acquire the lease: %w", l.explain("renew it", err))
+		return nil, l.explain("acquire the lease", err)
 	}
 	if gone != nil {
 		l.leave(ctx)
 		return nil, nil //nolint:nilerr // no error: the caller queues anew
 	}
 	if h.fresh, err = l.fresh(ctx); err != nil {
-		return nil, fmt.Errorf("acquire the lease: %w", l.explain("ask whether anybody led before", err))
+		return nil, l.explain("ask who led before", err)
 	}
 	h.won, l.place = l.mark(), nil
 	return h, nil

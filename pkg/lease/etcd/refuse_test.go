@@ -1,10 +1,12 @@
 package etcd
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -14,7 +16,10 @@ import (
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"sidestep/pkg/clock"
 	"sidestep/pkg/lease"
@@ -39,7 +44,26 @@ func (n *node) refused() string {
 		n.t.Errorf("the error has more than one line or tells the password: %q", text)
 	}
 	n.t.Log(text)
+	if said, short := errors.AsType[*Error](err); short {
+		n.mustBeShort(said)
+		return said.Advice
+	}
 	return text
+}
+
+// mustBeShort sees to it that people are told in few words, and none of gRPC's.
+func (n *node) mustBeShort(said *Error) {
+	n.t.Helper()
+	text := said.Error()
+	_, host, _ := strings.Cut(n.opts.Way.settings.Endpoints[0], "://")
+	if len(text) > 120 || !strings.Contains(text, ": etcd at "+host+" ") || !strings.HasSuffix(text, "; sidestep validate --online") || said.Unwrap() == nil {
+		n.t.Errorf("%d bytes, or without the address or the next command: %s", len(text), text)
+	}
+	for _, jargon := range []string{"rpc", "desc", "code", "context", "transport", "preface", "x509"} {
+		if strings.Contains(text, jargon) {
+			n.t.Errorf("%q in %s", jargon, text)
+		}
+	}
 }
 
 func (n *node) mustRefuse(parts ...string) {
@@ -140,7 +164,7 @@ func TestNobodyThere(t *testing.T) {
 	}
 	addr := listener.Addr().String()
 	listener.Close()
-	newNode(t, []string{"http://" + addr}, "mon-1").mustRefuse("acquire the lease: ", "http://"+addr, "connection refused", "can this host reach them?")
+	newNode(t, []string{"http://" + addr}, "mon-1").mustRefuse("ask for its version: ", "http://"+addr, "connection refused", "can this host reach them?")
 }
 
 // How a connection ends that etcd, or what is there in its place, does not want.
@@ -157,7 +181,8 @@ func TestCutOffInWords(t *testing.T) {
 	} {
 		scheme, text, _ := strings.Cut(told, " ")
 		w := NewWay(Settings{Endpoints: []string{scheme + "://e:2379"}})
-		if got := w.Explain("ask who leads", errors.New(text)).Error(); !strings.HasPrefix(got, "ask who leads: ") || !strings.Contains(got, want) {
+		said, _ := errors.AsType[*Error](w.Explain("ask who leads", errors.New(text)))
+		if got := said.Advice; !strings.HasPrefix(got, "ask who leads: ") || !strings.Contains(got, want) {
 			t.Errorf("%s\ngot  %s\nwith no %q", told, got, want)
 		}
 	}
@@ -279,5 +304,41 @@ func TestTwoNodesOfOneName(t *testing.T) {
 	b.mustRefuse("another node is called mon-1, too", "is alive", "give each node a node.name of its own")
 	if err := a.held.Gate(0); err != nil {
 		t.Errorf("the gate of the first one: %v", err)
+	}
+}
+
+// Words of the gRPC library, and of etcd, are for the log of level debug: people read
+// which etcd does what, and what to do next, in one short line.
+func TestInFewWords(t *testing.T) {
+	three := []string{"https://192.168.100.101:12379", "https://192.168.100.102:12379", "https://192.168.100.103:12379"}
+	var log bytes.Buffer
+	logger := slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	for want, err := range map[string]error{
+		"refuses the connection":       status.Error(codes.Unavailable, `connection error: desc = "transport: Error while dialing: dial tcp 192.168.100.101:12379: connect: connection refused"`),
+		"cannot be reached":            status.Error(codes.Unavailable, `connection error: desc = "transport: Error while dialing: dial tcp 192.168.100.101:12379: i/o timeout"`),
+		"gave no answer within 3s":     context.DeadlineExceeded,
+		"ended the connection":         status.Error(codes.Unavailable, "error reading from server: read tcp 192.0.2.1:1->192.0.2.2:2: read: connection reset by peer"),
+		"has no majority of members":   rpctypes.ErrTimeout,
+		"has no leader":                rpctypes.ErrNoLeader,
+		"has no space left":            rpctypes.ErrNoSpace,
+		"refused user or password":     rpctypes.ErrAuthFailed,
+		"asks for a user it knows":     rpctypes.ErrUserEmpty,
+		"denies keys of etcd.prefix":   rpctypes.ErrPermissionDenied,
+		"does not speak etcd's v3 API": status.Error(codes.Unimplemented, "unknown service etcdserverpb.KV"),
+		"answered with an error":       status.Error(codes.Internal, "grpc: failed to unmarshal the received message: proto: cannot parse invalid wire-format data"),
+	} {
+		log.Reset()
+		for what := range map[string]bool{"say that this node is there": true, "ask who led before": true} {
+			got := NewWay(Settings{Endpoints: three, Prefix: "/sidestep/prod", Logger: logger}).Explain(what, err)
+			if whole := what + ": etcd at 192.168.100.101:12379 (+2) " + want + "; sidestep validate --online"; got.Error() != whole || len(whole) > 120 {
+				t.Errorf("got  %s\nwant %s, of %d bytes", got, whole, len(whole))
+			}
+			if !errors.Is(got, err) {
+				t.Errorf("%v is hidden", err)
+			}
+		}
+		if told := log.String(); !strings.Contains(told, "level=DEBUG") || !strings.Contains(told, three[2]) {
+			t.Errorf("the log tells %q", told)
+		}
 	}
 }

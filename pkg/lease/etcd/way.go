@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"time"
@@ -22,6 +24,8 @@ type Settings struct {
 	User      string      // who signs in; empty for nobody
 	Password  string      // its password; in no message
 
+	Logger *slog.Logger // nil logs nothing
+
 	Dial []grpc.DialOption // further options of the connection: how a test stands in for the network
 }
 
@@ -37,6 +41,9 @@ type Way struct {
 // NewWay is a way to an etcd. Nothing is dialled before the client is asked for.
 func NewWay(s Settings) *Way {
 	s.Prefix = strings.TrimRight(s.Prefix, "/")
+	if s.Logger == nil {
+		s.Logger = slog.New(slog.DiscardHandler)
+	}
 	return &Way{settings: s}
 }
 
@@ -82,6 +89,15 @@ func (w *Way) Close() error {
 }
 
 func (w *Way) at() string { return strings.Join(w.settings.Endpoints, ", ") }
+
+// first names an etcd by one of its members.
+func (w *Way) first() string {
+	_, host, _ := strings.Cut(w.settings.Endpoints[0], "://")
+	if more := len(w.settings.Endpoints) - 1; more > 0 {
+		return fmt.Sprintf("%s (+%d)", host, more)
+	}
+	return host
+}
 
 // failFast lets a call fail when no member can be reached, with the reason. The
 // client's calls would wait for one until their time is over, and then know only
