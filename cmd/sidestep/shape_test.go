@@ -115,6 +115,13 @@ var shapes = map[string]shape{
 			"event": word{"authority-new", "cache-old", "cache-new", "kept-old", "certificate-refused", "new-connection-new", "negative-cached", "negative-old", "recovered"},
 		}},
 	},
+	"history verdict": object{
+		"at": moment{}, "kind": word{"verdict"}, "target": text{}, "address": text{}, "from": text{}, "to": word{"up", "down", "suspected", "unknown"},
+		"phase": empty{text{}}, "cause": empty{text{}},
+	},
+	"history write": object{
+		"at": moment{}, "kind": word{"write"}, "zone": name{}, "name": name{}, "type": text{}, "variant": empty{text{}}, "value": text{}, "action": text{},
+	},
 	"simulate": object{
 		"at": text{}, "name": name{}, "type": text{}, "variant": empty{text{}}, "live": list{text{}}, "paused": list{text{}},
 		"weights": numbers{}, "reason": text{},

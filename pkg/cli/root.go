@@ -78,7 +78,7 @@ network error, 6 frozen, 10 changes are pending (plan --exit-code).`,
 	root.SetHelpCommand(a.helpCommand())
 	root.AddCommand(
 		a.demoCommand(), a.runCommand(), a.checkCommand(), a.planCommand(), a.reconcileCommand(),
-		a.statusCommand(), a.explainCommand(), a.observeCommand(), a.approveCommand(),
+		a.statusCommand(), a.explainCommand(), a.historyCommand(), a.observeCommand(), a.approveCommand(),
 		a.overrideCommand(), a.drainCommand(), a.undrainCommand(), a.freezeCommand(), a.unfreezeCommand(),
 		a.drillCommand(),
 		a.simulateCommand(), a.rtoCommand(), a.validateCommand(), a.configCommand(),
@@ -175,9 +175,6 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 	cmd.SuggestionsMinimumDistance = 2
 	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
 		hint = "; perhaps " + strings.Join(near, " or ")
-	}
-	if args[0] == "history" {
-		hint = "; explain NAME shows its last writes and what led to them, status the last writes of all"
 	}
 	return usagef("unknown command %q%s; all commands: %s --help", args[0], hint, cmd.CommandPath())
 }

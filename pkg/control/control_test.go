@@ -2,6 +2,7 @@ package control_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -30,6 +31,7 @@ type backend struct {
 
 	override func(context.Context, control.OverrideRequest, string) (control.Overruled, error)
 	clear    func(context.Context, control.ClearRequest, string) (control.Overruled, error)
+	history  func(control.HistoryRequest, func(json.RawMessage) error) (control.History, error)
 }
 
 func (b backend) Status(ctx context.Context, name string) (control.Status, error) {
@@ -62,6 +64,10 @@ func (b backend) ClearOverride(ctx context.Context, r control.ClearRequest, by s
 
 func (b backend) Overrides(context.Context) (control.Overrides, error) {
 	return control.Overrides{Daemon: true, Overrides: []control.Override{{Target: "192.0.2.1"}}}, nil
+}
+
+func (b backend) History(_ context.Context, r control.HistoryRequest, each func(json.RawMessage) error) (control.History, error) {
+	return b.history(r, each)
 }
 
 func (b backend) Approve(ctx context.Context, r control.ApproveRequest, by string) (control.Approval, error) {

@@ -22,6 +22,9 @@ type Backend interface {
 	Status(ctx context.Context, name string) (Status, error)
 	// Explain says why a name answers as it does.
 	Explain(ctx context.Context, request ExplainRequest) (Explanation, error)
+	// History gives events of the journal, oldest first, to each until that fails. The
+	// answer has no events in it. Only an error before the first event is told.
+	History(ctx context.Context, request HistoryRequest, each func(json.RawMessage) error) (History, error)
 	// Plan says what would be written now and writes nothing.
 	Plan(ctx context.Context, request PlanRequest) (Plan, error)
 	// Reconcile plans, writes and verifies now.
@@ -183,6 +186,7 @@ func routes(b Backend) http.Handler {
 		query := r.URL.Query()
 		reply(w)(b.Explain(r.Context(), ExplainRequest{Name: query.Get("name"), Type: query.Get("type")}))
 	})
+	mux.HandleFunc("GET /api/v1/history", func(w http.ResponseWriter, r *http.Request) { sendHistory(w, r, b) })
 	mux.HandleFunc("POST /api/v1/plan", func(w http.ResponseWriter, r *http.Request) {
 		if request, ok := decode[PlanRequest](w, r); ok {
 			reply(w)(b.Plan(r.Context(), request))

@@ -53,6 +53,7 @@ type Daemon struct {
 	way      *etcd.Way             // nil without an etcd
 	nodes    *cluster.Cluster      // those that share it; nil without one
 	peers    func() []cluster.Node // what is known of them, this one too; nil without one
+	begun    bool                  // the journal has that it began; of the goroutine that holds the lease
 	told     chan struct{}         // closed once it is known what persons said at other nodes
 	failed   chan struct{}         // of a command: holds one token when it could not join the nodes
 	errors   *repeats              // of this node itself

@@ -327,6 +327,10 @@ func (d *Daemon) keep(hold lease.Held) (notes *store.Notes, quiet bool) {
 		quiet = trusted && len(pending) == 0
 	}
 	d.leader.setHold(hold)
+	if !d.begun && !d.options.Once {
+		d.begun = true
+		d.journalConfig("started", "version "+d.options.Version)
+	}
 	return notes, quiet
 }
 

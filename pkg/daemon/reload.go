@@ -46,6 +46,7 @@ func (d *Daemon) Reload() error {
 	}
 	if err != nil {
 		d.log.Error("reload refused; the config before stays in force", "error", err)
+		d.journalConfig("refused", err.Error())
 		return fmt.Errorf("reload: %w", err)
 	}
 	for _, w := range next.Warnings {
@@ -53,8 +54,20 @@ func (d *Daemon) Reload() error {
 	}
 	d.warnUnpermitted(next)
 	d.log.Info("reloaded", "config", next.File, "changed", changed)
+	d.journalConfig("reloaded", changed)
 	d.retry(next)
 	return nil
+}
+
+// journalConfig writes down that a config came into force, at the start or by a reload,
+// or was refused.
+func (d *Daemon) journalConfig(what, detail string) {
+	d.journal("config", struct {
+		Node   string `json:"node"`
+		What   string `json:"what"` // started, reloaded, refused
+		File   string `json:"file"`
+		Detail string `json:"detail,omitempty"`
+	}{d.options.Config.Node.Name, what, d.options.Config.File, detail})
 }
 
 // loadAgain reads the config, and sees that a reload can put it in force.
