@@ -102,8 +102,8 @@ var shapes = map[string]shape{
 			"way": word{"out", "back"}, "from": list{text{}}, "to": list{text{}}, "began": moment{}, "took_ms": number{},
 			"samples": number{}, "requests": number{}, "failed": number{}, "failures": texts{}, "waits": empty{text{}},
 			"clocks": list{object{
-				"clock": word{"written", "authoritative", "resolver", "new", "kept"}, "who": empty{text{}}, "moved": boolean{}, "after_ms": number{},
-				"fell_back": number{}, "seen": text{}, "stayed_ms": maybe{number{}}, "ended": empty{text{}},
+				"clock": word{"written", "authoritative", "resolver", "new", "kept"}, "who": empty{text{}}, "moved": boolean{}, "never_left": boolean{}, "after_ms": maybe{number{}},
+				"fell_back": number{}, "seen": text{}, "stayed_ms": maybe{number{}}, "retired_ms": maybe{number{}}, "ended": empty{text{}},
 			}},
 		}},
 	},

@@ -68,7 +68,10 @@ With --json, names that stay (times in milliseconds, null for none):
   next: the command that brings the answer back where a guard keeps it out
   ways: [{way: out or back, from, to, began, took_ms, samples, waits,
     clocks: [{clock: written, authoritative, resolver, new or kept, who, moved,
-      after_ms, fell_back, seen, stayed_ms, ended}],
+      never_left, after_ms, fell_back, seen, stayed_ms, retired_ms, ended}],
+    never_left: on the way back, of what had not moved out; after_ms is null
+    retired_ms: when the kept connection was retired, so long (stayed_ms) after
+      new ones had moved
     requests, failed, failures: [{after_ms, clock, why}]}]
   held: all moved out and back, and no request was lost, not_tested
 

@@ -58,10 +58,12 @@ type drillClock struct {
 	Clock  string   `json:"clock"`
 	Who    string   `json:"who"`
 	Moved  bool     `json:"moved"`
+	Stood  bool     `json:"never_left"`
 	After  *float64 `json:"after_ms"`
 	Back   int      `json:"fell_back"`
 	Seen   string   `json:"seen"`
 	Stayed *float64 `json:"stayed_ms"`
+	Let    *float64 `json:"retired_ms"`
 	Ended  string   `json:"ended"`
 }
 
@@ -97,12 +99,15 @@ func describeWay(y *drill.Way) drillWay {
 		Samples: y.Samples, Requests: y.Requests, Failed: y.Failed, Failures: []drillFailed{}, Waits: y.Waits,
 	}
 	for _, c := range y.Clocks {
-		clock := drillClock{Clock: string(c.Clock), Who: c.Who, Moved: c.Moved, Back: c.Back, Seen: c.Seen, Ended: c.Ended}
-		if c.Moved {
+		clock := drillClock{Clock: string(c.Clock), Who: c.Who, Moved: c.Moved, Stood: c.Stood, Back: c.Back, Seen: c.Seen, Ended: c.Ended}
+		if c.Moved && !c.Stood {
 			clock.After = new(milliseconds(c.After))
 		}
 		if c.Stayed > 0 {
 			clock.Stayed = new(milliseconds(c.Stayed))
+		}
+		if c.Let > 0 {
+			clock.Let = new(milliseconds(c.Let))
 		}
 		way.Clocks = append(way.Clocks, clock)
 	}

@@ -22,7 +22,7 @@ func (a *app) printDrill(r *drill.Report) error {
 	}
 	fmt.Fprintf(a.io.Out, "drill of %s %s: %s was drained\n", r.Name.Shown(), r.Type, drained(r))
 	a.printMoved("moved as well", r)
-	fmt.Fprintf(a.io.Out, "looked at every %s, which is how exact the times are\n", r.Every)
+	fmt.Fprintf(a.io.Out, "looked at every %s, which is how exact the times are; a way is over when two looks in a row show it\n", r.Every)
 	a.printDrillWay("way out", r.Out)
 	a.printDrillWay("way back", r.Back)
 	if failed == nil {
@@ -68,7 +68,7 @@ func (a *app) printDrillWay(what string, y *drill.Way) {
 	rows := [][]string{{"CLOCK", "AFTER", "SEEN"}}
 	for _, c := range y.Clocks {
 		after := "-"
-		if c.Moved {
+		if c.Moved && !c.Stood {
 			after = clockText(c.After)
 		}
 		rows = append(rows, []string{clockWords(c), after, seenWords(c)})
@@ -104,12 +104,15 @@ func clockWords(c *drill.Clock) string {
 // seenWords is what a clock showed last, and what is remarkable about it.
 func seenWords(c *drill.Clock) string {
 	seen := c.Seen
-	if !c.Moved {
+	switch {
+	case !c.Moved:
 		seen = "NOT MOVED: " + seen
+	case c.Stood:
+		seen = "never left: " + seen
 	}
 	switch {
-	case c.Stayed > 0:
-		seen += fmt.Sprintf("; it stayed for %s more after new ones had moved, until it was retired, idle", clockText(c.Stayed))
+	case c.Let > 0:
+		seen += fmt.Sprintf("; the one before stayed until it was retired, idle, after %s", clockText(c.Let))
 	case c.Stays && c.Ended == "":
 		seen += "; that answers still, so it stays"
 	case c.Ended != "":

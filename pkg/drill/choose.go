@@ -33,6 +33,14 @@ func (r *rehearsal) choose(ctx context.Context) error {
 	if err := r.mayWrite(status); err != nil {
 		return err
 	}
+	if left := r.leftDrain(status); left != nil {
+		until := "for good"
+		if left.Until != nil {
+			until = "until " + left.Until.UTC().Format(time.RFC3339)
+		}
+		return r.refuse(control.ExitGuard, "wait for its end, or when no drill runs: sidestep undrain "+strings.TrimSuffix(left.Target, "."),
+			"the drain of %s by another drill is in force %s (%s, by %s): that runs, or ended before it could take it back", strings.TrimSuffix(left.Target, "."), until, left.Reason, left.By)
+	}
 	set, err := r.settled(status)
 	if err != nil {
 		return err

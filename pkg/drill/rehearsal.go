@@ -7,6 +7,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"regexp"
+	"slices"
 	"time"
 
 	"sidestep/pkg/control"
@@ -157,7 +159,7 @@ func (r *rehearsal) play(ctx context.Context, w *observe.Watcher) error {
 	r.report.Stopped = r.watchOut(ctx, w)
 	r.restore(ctx)
 	if ctx.Err() == nil && r.report.Left == "" { // else it does not come back, or nobody waits for it
-		r.report.Back = newWay(Back, &r.plan, first)
+		r.report.Back = newBack(r.report.Out, &r.plan, first)
 		stopped := r.watchBack(ctx, w)
 		r.report.Stopped = cmp.Or(r.report.Stopped, stopped)
 	}
@@ -264,6 +266,21 @@ func (r *rehearsal) own(status control.Status) *control.Override {
 func (r *rehearsal) otherDrain(status control.Status) *control.Override {
 	for _, o := range status.Overrides {
 		if o.Kind == string(override.Drain) && o.Target == r.plan.Target && o.Reason != r.plan.Reason {
+			return &o
+		}
+	}
+	return nil
+}
+
+// ofDrill is the reason of a rehearsal's override.
+var ofDrill = regexp.MustCompile(`^drill \S+ \([0-9a-f]{8}\)$`)
+
+// leftDrain is the drain of another rehearsal that bears on the name; nil for none.
+func (r *rehearsal) leftDrain(status control.Status) *control.Override {
+	set := r.set(status)
+	for _, o := range status.Overrides {
+		bears := set != nil && slices.ContainsFunc(set.Answers, func(a control.Answer) bool { return o.Target == a.Value || a.Site != "" && o.Target == a.Site })
+		if bears && o.Kind == string(override.Drain) && o.State == "in force" && ofDrill.MatchString(o.Reason) {
 			return &o
 		}
 	}

@@ -1,6 +1,7 @@
 package drill
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -100,7 +101,7 @@ func (r *rehearsal) watch(ctx context.Context, w *observe.Watcher, y *Way, end f
 		y.take(s, func(reply observe.Reply) bool { return r.arrived(y, reply) }, func(replies []observe.Reply) bool { return r.complete(y, replies) })
 		r.noticeMoved(y, before)
 		if err != nil && !silent {
-			r.noticeSilence(err)
+			r.noticeSilence(y, err)
 		}
 		silent = err != nil
 		switch {
@@ -131,7 +132,8 @@ func (r *rehearsal) watch(ctx context.Context, w *observe.Watcher, y *Way, end f
 func (r *rehearsal) retire(w *observe.Watcher, y *Way) {
 	kept, next := y.clock(observe.Kept), y.clock(observe.New)
 	if kept.Stayed == 0 {
-		kept.Stayed = time.Since(y.Began.Add(next.After))
+		kept.Let = time.Since(y.Began)
+		kept.Stayed = kept.Let - next.After
 	}
 	w.Retire("it was idle, and new ones had moved")
 }
@@ -140,8 +142,8 @@ func (r *rehearsal) takeStatus(y *Way, status control.Status, err error) {
 	written := y.clock(Written)
 	set := r.set(status)
 	switch {
-	case err != nil:
-		y.note(written, written.Moved, time.Now(), "the daemon does not answer: "+err.Error())
+	case err != nil: // what it said last stays
+		written.Seen = cmp.Or(written.Seen, "the daemon does not answer")
 	case set != nil:
 		live := observe.View{Outcome: observe.Answered}
 		for _, value := range set.Live {
@@ -153,7 +155,7 @@ func (r *rehearsal) takeStatus(y *Way, status control.Status, err error) {
 
 func (r *rehearsal) set(status control.Status) *control.Record {
 	i := slices.IndexFunc(status.Records, func(s control.Record) bool {
-		return s.Name == string(r.plan.Name) && s.Type == string(r.plan.Type)
+		return s.Name == string(r.o.Watch.Name) && s.Type == string(r.o.Watch.Type)
 	})
 	if i < 0 {
 		return nil

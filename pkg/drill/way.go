@@ -43,11 +43,13 @@ type Clock struct {
 	Clock  observe.Clock
 	Who    string        // of the authoritative ones, the server
 	Moved  bool          // and stayed so
+	Stood  bool          // on the way back: it never left, so that nothing can be said of its way
 	After  time.Duration // since the way began; of a clock that fell back, since the last time
 	Back   int           // how often it had moved and fell back
 	Seen   string        // last
 	Stays  bool          // of the kept connection: where it is it may stay on this way
-	Stayed time.Duration // of the kept connection: since new ones had moved, until it was retired or ended
+	Stayed time.Duration // of the kept connection: since new ones had moved, until it was retired
+	Let    time.Duration // of the kept connection: since the way began, until it was retired; 0 when it was not
 	Ended  string        // of the kept connection: how it ended on this way; empty when it did not
 }
 
@@ -56,6 +58,15 @@ type Failure struct {
 	At    time.Duration // since the way began
 	Clock observe.Clock // kept or new
 	Why   string
+}
+
+// newBack is the way back from out: what had not moved has no way to come back.
+func newBack(out *Way, p *Plan, first observe.Sample) *Way {
+	y := newWay(Back, p, first)
+	for i, c := range y.Clocks {
+		c.Stood = !out.Clocks[i].Moved
+	}
+	return y
 }
 
 func newWay(direction Direction, p *Plan, first observe.Sample) *Way {
@@ -105,7 +116,7 @@ func (y *Way) note(c *Clock, moved bool, at time.Time, seen string) {
 	case !moved && c.Moved:
 		c.Back++
 	}
-	c.Moved, c.Seen = moved, seen
+	c.Moved, c.Seen, c.Stood = moved, seen, c.Stood && moved
 }
 
 // take notes what a sample shows. Whether a reply came from where it should is

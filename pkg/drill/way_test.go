@@ -1,10 +1,13 @@
 package drill
 
 import (
+	"errors"
 	"net/netip"
+	"strings"
 	"testing"
 	"time"
 
+	"sidestep/pkg/control"
 	"sidestep/pkg/observe"
 	"sidestep/pkg/record"
 )
@@ -72,5 +75,52 @@ func TestAClockThatFallsBack(t *testing.T) {
 	}
 	if !c.Moved || c.After != 4*time.Second || c.Back != 1 {
 		t.Errorf("%+v", c)
+	}
+}
+
+// TestTheWayBackOfWhatStood has a resolver that did not move out. As long as it stays
+// there is nothing to time; when it leaves after all, there is.
+func TestTheWayBackOfWhatStood(t *testing.T) {
+	p := &Plan{Before: []string{"192.0.2.1"}, During: []string{"192.0.2.2"}}
+	first := observe.Sample{Servers: []observe.View{{}}}
+	out := newWay(Out, p, first)
+	for _, c := range out.Clocks {
+		c.Moved = c.Clock != observe.Resolver
+	}
+	y := newBack(out, p, first)
+	var said []string
+	r := &rehearsal{o: Options{Notice: func(text string) { said = append(said, text) }}}
+	see := func(c *Clock, moved bool) {
+		before := y.movedNow()
+		y.note(c, moved, time.Now(), "x")
+		r.noticeMoved(y, before)
+	}
+	resolver, written := y.clock(observe.Resolver), y.clock(Written)
+	see(written, true)
+	see(resolver, true)
+	if written.Stood || !resolver.Stood || len(said) != 1 || !strings.Contains(said[0], "written moved") {
+		t.Errorf("%+v %+v %q", written, resolver, said)
+	}
+	see(resolver, false)
+	see(resolver, true)
+	if resolver.Stood || len(said) != 2 {
+		t.Errorf("%+v %q", resolver, said)
+	}
+}
+
+// TestSilenceOnEachWay says of a daemon that does not answer what that means.
+func TestSilenceOnEachWay(t *testing.T) {
+	var said string
+	r := &rehearsal{o: Options{Notice: func(text string) { said = text }}, report: &Report{}}
+	for direction, want := range map[Direction]string{Out: "the drain is in force until 0001", Back: "the drain is taken back already"} {
+		y := newWay(direction, &Plan{}, observe.Sample{})
+		r.takeStatus(y, control.Status{}, errors.New("gone"))
+		if r.noticeSilence(y, errors.New("gone")); !strings.Contains(said, want) || y.clock(Written).Seen != "the daemon does not answer" {
+			t.Errorf("way %s: %s", direction, said)
+		}
+		y.clock(Written).Seen = "192.0.2.1"
+		if r.takeStatus(y, control.Status{}, errors.New("gone")); y.clock(Written).Seen != "192.0.2.1" {
+			t.Errorf("what was seen is gone: %+v", y.clock(Written))
+		}
 	}
 }

@@ -1,13 +1,9 @@
 package observe
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"net"
 	"net/netip"
-	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -31,46 +27,6 @@ ns    3    IN AAAA ::1
 www   3    IN A   192.0.2.1
 text  3    IN TXT "no address"
 `
-
-// startUnbound runs unbound as a resolver that asks one server about
-// example.com, and about example.net, which it does not have.
-func startUnbound(t *testing.T, server string) *realserver.Process {
-	t.Helper()
-	return realserver.Start(t, realserver.Program{
-		Name: "unbound", Packages: "unbound",
-		Configure: func(dir, addr string) ([]string, error) {
-			at := strings.NewReplacer(":", "@")
-			config := fmt.Sprintf(`
-server:
-  directory: %[1]q
-  chroot: ""
-  username: ""
-  pidfile: "unbound.pid"
-  use-syslog: no
-  interface: %[2]s
-  do-ip6: no
-  do-not-query-localhost: no
-  access-control: 127.0.0.0/8 allow
-  module-config: "iterator"
-  num-threads: 1
-remote-control:
-  control-enable: no
-stub-zone:
-  name: "example.com"
-  stub-addr: %[3]s
-stub-zone:
-  name: "example.net"
-  stub-addr: %[3]s
-`, dir, at.Replace(addr), at.Replace(server))
-			file := filepath.Join(dir, "unbound.conf")
-			return []string{"-dd", "-c", file}, os.WriteFile(file, []byte(config), 0o600)
-		},
-		Ready: func(ctx context.Context, addr string) bool {
-			a, err := Ask(ctx, addr, "ns.example.com.", record.A) // without recursion: it answers out of its cache, or refuses
-			return err == nil && a.Rcode != ""
-		},
-	})
-}
 
 // update sets the addresses of www, by DNS UPDATE; none takes the name out.
 func update(t *testing.T, s *rfc2136test.Server, values ...string) {
@@ -195,7 +151,7 @@ func (s *story) counts(said string) {
 // cache holds the old answer, and the absence, for as long as it says.
 func TestThroughRealUnbound(t *testing.T) {
 	bind := rfc2136test.StartBIND(t, rfc2136test.Zone{Name: "example.com.", Text: realZone})
-	unbound := startUnbound(t, bind.Addr)
+	unbound := rfc2136test.StartUnbound(t, bind.Addr)
 	for try := 0; ; try++ {
 		err := Watch(switchWatch(bind, unbound), func(w *Watcher) error {
 			update(t, bind, "192.0.2.1")
