@@ -2,15 +2,16 @@
 # the scripts in .ci.
 
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
-BUILT := $(shell git log -1 --format=%ct 2>/dev/null)
+BUILT := $(or $(SOURCE_DATE_EPOCH),$(shell git log -1 --format=%ct 2>/dev/null))
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint v2.15.0
 MODULES := . $(wildcard providers/conformance)
 
-.PHONY: build test lint cover fuzz soak demo bench clean
+.PHONY: build test lint cover fuzz soak demo bench package clean
 
 # bin/sidestep, a static binary that knows its version.
+OUT ?= bin/sidestep
 build:
-	CGO_ENABLED=0 go build -tags grpcnotrace -trimpath -buildvcs=false -ldflags '-s -w -X main.version=$(VERSION) -X main.built=$(BUILT)' -o bin/sidestep ./cmd/sidestep
+	CGO_ENABLED=0 go build -tags grpcnotrace -trimpath -buildvcs=false -ldflags '-s -w -X main.version=$(VERSION) -X main.built=$(BUILT)' -o $(OUT) ./cmd/sidestep
 
 # Every test, with the race detector. As root on Debian it installs the servers
 # that some tests run; elsewhere it says which tests it skips.
@@ -54,6 +55,13 @@ demo: build
 bench: build
 	go build -o bin/yardstick ./pkg/bench/yardstick
 	bin/yardstick $(BENCHFLAGS)
+
+# dist/: a Debian package and an archive for each of ARCHES, and their checksums.
+# The same commit and the same Go make the same bytes; needs no root.
+ARCHES ?= amd64 arm64
+DIST ?= dist
+package:
+	@VERSION='$(VERSION)' BUILT='$(BUILT)' deploy/package/build '$(DIST)' $(ARCHES)
 
 clean:
 	rm -rf bin dist coverage.out .ci/bin
