@@ -31,7 +31,7 @@ func TestCooldownWords(t *testing.T) {
 		},
 	} {
 		target := control.Target{ID: "web@192.0.2.1", Address: "192.0.2.1", Cooldown: c.cooldown}
-		if got := cooldownWords(target); got != c.status {
+		if got := cooldownWords(target, now); got != c.status {
 			t.Errorf("%s in status: got %q, want %q", c.cooldown.State, got, c.status)
 		}
 		x := explainer{out: &strings.Builder{}, e: control.Explanation{At: now}}

@@ -20,7 +20,7 @@ type explainer struct {
 func (a *app) printExplanation(e control.Explanation) {
 	x := explainer{a.io.Out, e}
 	if e.Daemon {
-		x.line("node %s, %s, at %s", e.Node, leaderWords(e.Leader, e.At), e.At.Local().Format(time.RFC3339))
+		x.line("node %s, %s, at %s", e.Node, leaderWords(e.Leader, e.At), e.At.Local().Format(time.DateTime))
 	} else {
 		x.line("no daemon runs here: this is what was saved %s, and nothing was probed", x.when(*e.SavedAt))
 	}
@@ -51,11 +51,7 @@ func (x *explainer) when(at time.Time) string {
 
 // clock is a time of day, with its day when that is another.
 func (x *explainer) clock(at time.Time) string {
-	at, now := at.Local(), x.e.At.Local()
-	if at.YearDay() == now.YearDay() && at.Year() == now.Year() {
-		return at.Format(time.TimeOnly)
-	}
-	return at.Format(time.DateTime)
+	return timeWords(at, x.e.At)
 }
 
 // until is a time to come: by the clock, and in how long.

@@ -108,11 +108,7 @@ func endWords(o control.Override, now time.Time) string {
 
 // timeWords is a time by this machine's clock, with its day when that is another.
 func timeWords(at, now time.Time) string {
-	at, now = at.Local(), now.Local()
-	if at.YearDay() == now.YearDay() && at.Year() == now.Year() {
-		return at.Format(time.TimeOnly)
-	}
-	return at.Format(time.DateTime)
+	return dayTime(at.Local(), now.Local())
 }
 
 // foreseenLines say what becomes of a record set.

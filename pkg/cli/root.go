@@ -62,7 +62,7 @@ network error, 6 frozen, 10 changes are pending (plan --exit-code).`,
 			}
 			// A rehearsal reads the same on every machine.
 			if cmd.Flags().Lookup("json") != nil && !a.json && cmd.Name() != "simulate" {
-				a.io.Out = localTimes{a.io.Out, time.Local}
+				a.io.Out = localTimes{a.io.Out, time.Local, time.Now}
 			}
 			return a.log.check()
 		},

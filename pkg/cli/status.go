@@ -122,7 +122,7 @@ func leaderWords(l control.Leader, now time.Time) string {
 	case "leader":
 		text := "leader"
 		if l.Until != nil {
-			text += " until " + l.Until.Format(time.RFC3339)
+			text += ", renewed all the time; should that stop, only until " + timeWords(*l.Until, now)
 		}
 		return text
 	case "none":
@@ -180,7 +180,7 @@ func (a *app) printZones(zones []control.Zone, leader control.Leader, now time.T
 		if z.Checked != nil && !z.Checked.Verified {
 			fmt.Fprintf(a.io.Out, "%s the last write is not verified, as asked %s ago: %s\n", z.Zone, since(now, z.Checked.At), z.Checked.Detail)
 			if until := z.Checked.AskedUntil; until != nil {
-				fmt.Fprintf(a.io.Out, "%s who lags is asked on until %s; no write waits for that\n", z.Zone, until.Local().Format(time.TimeOnly))
+				fmt.Fprintf(a.io.Out, "%s who lags is asked on until %s; no write waits for that\n", z.Zone, timeWords(*until, now))
 			}
 		}
 		for _, l := range z.Left {
@@ -300,7 +300,7 @@ func (a *app) printTargets(targets []control.Target, now time.Time) {
 		if t.Waiting == "canary" {
 			last = "waits for the canary: " + last
 		}
-		last = strings.TrimSuffix(cooldownWords(t)+last, "; ")
+		last = strings.TrimSuffix(cooldownWords(t, now)+last, "; ")
 		verdict, at := t.Verdict, t.Since
 		if c := t.Counted; c != nil {
 			verdict, at = c.Verdict, c.Since
@@ -323,10 +323,10 @@ func hereWords(t control.Target) string {
 
 // cooldownWords say why nothing is sent to a target, in front of what it did
 // last; they are empty while it is probed.
-func cooldownWords(t control.Target) string {
+func cooldownWords(t control.Target, now time.Time) string {
 	switch c := t.Cooldown; {
 	case c.State == "cooling" && c.Until != nil:
-		return "left alone until " + c.Until.Local().Format(time.TimeOnly) + "; "
+		return "left alone until " + timeWords(*c.Until, now) + "; "
 	case c.State == "disabled":
 		return "disabled until: sidestep approve " + t.Address + "; "
 	}

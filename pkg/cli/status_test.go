@@ -32,6 +32,7 @@ func TestLeaderInWords(t *testing.T) {
 	since, soon := now.Add(-5*time.Minute), now.Add(-time.Second)
 	for want, l := range map[string]control.Leader{
 		"leader": {State: "leader"},
+		"leader, renewed all the time; should that stop, only until 11:59:59":    {State: "leader", Until: &soon},
 		"two-writers: zone example.com.: node mon-1 wrote":                       {State: "two-writers", Detail: "zone example.com.: two writers: node mon-1 wrote"},
 		"standby: held by mon-1":                                                 {State: "standby", Detail: "held by mon-1"},
 		"not the leader: not won yet":                                            {State: "none", Detail: "not won yet", Since: &soon},
