@@ -75,17 +75,7 @@ type ZoneView struct {
 // View describes the state at one moment. Plans are brought up to date for it
 // where a debounce window is open.
 func (e *Engine) View(now Now) View {
-	e.now = now
-	v := View{
-		Now: now.Wall, Lost: e.lost, Canary: e.canaryView(), Blind: e.blindness(), Mass: e.massWords(), Clock: e.clockDoubt(),
-		Sites: e.siteViews(), Scenarios: e.scenarioViews(), Vantages: e.vantageStates(),
-	}
-	for _, name := range e.config.Zones {
-		z := e.zones[name]
-		e.refresh(z)
-		v.Zones = append(v.Zones, e.zoneView(z))
-	}
-	v.Words = e.overrideViews()
+	v := e.Overview(now)
 	for _, id := range slices.Sorted(maps.Keys(e.targets)) {
 		t := e.targets[id]
 		v.Targets = append(v.Targets, TargetView{
@@ -100,6 +90,23 @@ func (e *Engine) View(now Now) View {
 	for _, s := range e.sets {
 		v.Sets = append(v.Sets, e.setView(s))
 	}
+	return v
+}
+
+// Overview is View without the targets and the record sets, of which there may be
+// very many: TargetBriefs and SetBriefs tell of those in short.
+func (e *Engine) Overview(now Now) View {
+	e.now = now
+	v := View{
+		Now: now.Wall, Lost: e.lost, Canary: e.canaryView(), Blind: e.blindness(), Mass: e.massWords(), Clock: e.clockDoubt(),
+		Sites: e.siteViews(), Scenarios: e.scenarioViews(), Vantages: e.vantageStates(),
+	}
+	for _, name := range e.config.Zones {
+		z := e.zones[name]
+		e.refresh(z)
+		v.Zones = append(v.Zones, e.zoneView(z))
+	}
+	v.Words = e.overrideViews()
 	return v
 }
 
