@@ -18,8 +18,37 @@ type Limiter struct {
 	reserve int
 	reads   sync.Mutex // held by a read while it looks and takes
 
-	mu   sync.Mutex
-	held time.Time // nothing is sent before, because the provider said so
+	mu     sync.Mutex
+	held   time.Time // nothing is sent before, because the provider said so
+	calls  uint64
+	waited time.Duration
+}
+
+// Used is what went through a Limiter. Calls and Waited only grow.
+type Used struct {
+	Calls  uint64        // let through, reads and writes
+	Waited time.Duration // that they waited for it, and those that gave up waiting
+	Held   time.Duration // for so long the provider still wants no calls; 0 when it takes them
+}
+
+// Used tells what went through so far; nothing of a nil *Limiter.
+func (l *Limiter) Used() Used {
+	if l == nil {
+		return Used{}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return Used{Calls: l.calls, Waited: l.waited, Held: max(0, time.Until(l.held))}
+}
+
+// count takes one call that began to wait at a time, and how that ended.
+func (l *Limiter) count(began time.Time, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.waited += time.Since(began)
+	if err == nil {
+		l.calls++
+	}
 }
 
 // NewLimiter allows perSecond calls on the long run and burst at once, of
@@ -58,10 +87,12 @@ func (l *Limiter) holding() error {
 }
 
 // Read waits until a read may be sent.
-func (l *Limiter) Read(ctx context.Context) error {
+func (l *Limiter) Read(ctx context.Context) (err error) {
 	if l == nil {
 		return nil
 	}
+	began := time.Now()
+	defer func() { l.count(began, err) }()
 	if err := ctx.Err(); err != nil {
 		return &Error{Class: Retryable, Op: "wait for the rate limit", Err: err}
 	}
@@ -88,10 +119,12 @@ func (l *Limiter) takeRead() bool {
 }
 
 // Write waits until a write may be sent.
-func (l *Limiter) Write(ctx context.Context) error {
+func (l *Limiter) Write(ctx context.Context) (err error) {
 	if l == nil {
 		return nil
 	}
+	began := time.Now()
+	defer func() { l.count(began, err) }()
 	if err := l.holding(); err != nil {
 		return err
 	}

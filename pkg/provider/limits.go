@@ -12,10 +12,28 @@ import (
 // one goroutine; the limiters are for many.
 type Limits struct {
 	limiters map[[sha256.Size]byte]*Limiter
+	of       map[string][]*Limiter // by provider
 }
 
 // NewLimits has handed out none.
-func NewLimits() *Limits { return &Limits{limiters: map[[sha256.Size]byte]*Limiter{}} }
+func NewLimits() *Limits {
+	return &Limits{limiters: map[[sha256.Size]byte]*Limiter{}, of: map[string][]*Limiter{}}
+}
+
+// Used tells by provider what went through its limiters: the sums, and the longest
+// that one of them is held.
+func (l *Limits) Used() map[string]Used {
+	all := map[string]Used{}
+	for name, limiters := range l.of {
+		var sum Used
+		for _, one := range limiters {
+			u := one.Used()
+			sum = Used{Calls: sum.Calls + u.Calls, Waited: sum.Waited + u.Waited, Held: max(sum.Held, u.Held)}
+		}
+		all[name] = sum
+	}
+	return all
+}
 
 // ofZone are the options and secrets that say which zone of an account is meant,
 // and nothing of the account.
@@ -30,6 +48,7 @@ func (l *Limits) Of(name string, s Settings) *Limiter {
 	id := credential(name, s)
 	if l.limiters[id] == nil {
 		l.limiters[id] = NewLimiter(rate.PerSecond, rate.Burst, rate.Reserve)
+		l.of[name] = append(l.of[name], l.limiters[id])
 	}
 	return l.limiters[id]
 }

@@ -118,3 +118,29 @@ func TestCase68WritesGoBeforeDriftReads(t *testing.T) {
 		}
 	})
 }
+
+// What went through is told by provider, all credentials together, and for how long
+// one of them is held.
+func TestLimitsTellWhatWentThrough(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		limits := NewLimits()
+		first := limits.Of("cloudflare", Settings{Options: map[string]string{"account": "a"}})
+		second := limits.Of("cloudflare", Settings{Options: map[string]string{"account": "b"}})
+		for range 61 { // 60 at once, and the last waits for a third of a second
+			if err := first.Write(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := second.Read(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		second.Hold(time.Minute)
+		if second.Write(t.Context()) == nil {
+			t.Fatal("a call went through while the provider takes none")
+		}
+		got := limits.Used()["cloudflare"]
+		if got.Calls != 62 || got.Waited.Round(10*time.Millisecond) != 330*time.Millisecond || got.Held != time.Minute {
+			t.Errorf("%+v, want 62 calls that waited 330ms, held for a minute", got)
+		}
+	})
+}

@@ -79,6 +79,7 @@ type Options struct {
 	Retry    provider.Backoff
 	Report   func(Report)       // called from the zones' workers, by each after the other
 	Verified func(Verification) // called from the zones' workers, after the Report of a round that nobody waited for or whose name servers lagged
+	Called   func(Call)         // called after each call to an adapter that was not stopped by the gate, from many goroutines
 	Wrote    func(Write)        // called after each call to a provider that may have changed something
 	Led      func(Lead)         // called from the zones' workers when a zone whose stamp is the lease was won or lost, or another holds it
 	Brief    bool               // the process does not live long enough to see another's stamp stand still
@@ -133,6 +134,14 @@ type Write struct {
 	// Took is how long after its work was taken up the call had ended: the list,
 	// all calls before it and what had to be waited for are in it. 0 for a call of Leave.
 	Took time.Duration
+}
+
+// Call is one call to an adapter, which may be several requests of its own, and how
+// it ended.
+type Call struct {
+	Zone record.Name
+	What string // list, write, claim (the stamp), prove (the fence), read (the stamps), release, or follow, which sends nothing
+	Err  error
 }
 
 // Wait says that a worker waits before its next call.

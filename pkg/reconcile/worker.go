@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -451,6 +452,9 @@ func (w *worker) safely(class provider.Class, op string, call func() error) (err
 		if p := recover(); p != nil {
 			w.logPanic(op, p)
 			err = provider.Failf(class, fmt.Sprintf("%s zone %s", op, w.zone.Name), "panic", "the adapter panicked, which is a bug: %v", p)
+		}
+		if what, _, _ := strings.Cut(op, " "); w.options.Called != nil && !gateClosed(err) {
+			w.options.Called(Call{Zone: w.zone.Name, What: what, Err: err})
 		}
 	}()
 	return call()
