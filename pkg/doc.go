@@ -45,6 +45,7 @@
 //	    observe/           the clocks of a switch: name servers, resolver, kept and new connection
 //	    resolve/           the addresses of a name, as the resolvers of this machine tell them
 //	      resolvetest/     a resolver that can be broken, for tests
+//	    metrics/           what Prometheus is told
 //	    control/           the socket that commands and status go through
 //	    notify/            chat rooms, mail and webhooks are told what happened
 //	    config/            the config file becomes typed values

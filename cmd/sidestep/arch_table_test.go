@@ -74,6 +74,7 @@ var rooms = map[string]allowed{
 	"pkg/resolve":                   {own: "observe", mods: "github.com/miekg/dns"},
 	"pkg/probe/probetest":           {mods: "golang.org/x/sys/unix"},
 	"pkg/resolve/resolvetest":       {mods: "github.com/miekg/dns"},
+	"pkg/metrics":                   {mods: "github.com/prometheus/client_golang"},
 	"pkg/control":                   {mods: "golang.org/x/sys/unix"},
 	"pkg/config":                    {own: "record check scenario steer provider", mods: "github.com/spf13/pflag github.com/spf13/viper go.yaml.in/yaml/v3"},
 	"pkg/notify":                    {},
@@ -83,7 +84,7 @@ var rooms = map[string]allowed{
 	// assembly
 	"pkg/daemon": {
 		own: "record check health override scenario steer plan engine probe resolve schedule provider clock cluster lease lease/etcd lease/file lease/none lease/zone " +
-			"store reconcile observe control config rto",
+			"store reconcile observe control config metrics rto",
 		mods: "github.com/coreos/go-systemd/v22/daemon golang.org/x/sys/unix",
 	},
 	"pkg/lab":   {mods: "github.com/miekg/dns golang.org/x/sys/unix"},

@@ -177,8 +177,18 @@ func (s *Server) Serve(ctx context.Context) error {
 	return nil
 }
 
+// Metered is a Backend that answers scrapes of its metrics, too.
+type Metered interface{ Metrics() http.Handler }
+
 func routes(b Backend) http.Handler {
 	mux := http.NewServeMux()
+	if m, is := b.(Metered); is {
+		metrics := m.Metrics()
+		mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, r *http.Request) {
+			_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(transferWithin))
+			metrics.ServeHTTP(w, r)
+		})
+	}
 	mux.HandleFunc("GET /api/v1/status", func(w http.ResponseWriter, r *http.Request) {
 		reply(w)(b.Status(r.Context(), r.URL.Query().Get("name")))
 	})

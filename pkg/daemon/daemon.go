@@ -3,6 +3,8 @@ package daemon
 import (
 	"fmt"
 	"log/slog"
+	"runtime"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -14,6 +16,7 @@ import (
 	"sidestep/pkg/engine"
 	"sidestep/pkg/lease"
 	"sidestep/pkg/lease/etcd"
+	"sidestep/pkg/metrics"
 	"sidestep/pkg/probe"
 	"sidestep/pkg/provider"
 	"sidestep/pkg/reconcile"
@@ -60,6 +63,8 @@ type Daemon struct {
 	troubles *repeats              // of the zones; a one-shot command has them in its answer
 	steered  steered
 	progress Progress // nil but in a one-shot command
+	meter    *metrics.Meter
+	turned   atomic.Int64 // when the loop did something last, in milliseconds of Unix time
 	inbox    chan message
 	stopped  chan struct{} // closed when the loop has ended
 
@@ -128,7 +133,9 @@ func New(options Options) (*Daemon, error) {
 		vacant:    map[record.Name]*vacancy{},
 		shown:     map[record.Name]string{},
 		lists:     newLists(),
+		meter:     metrics.NewMeter(options.Version, runtime.Version()),
 	}
+	d.configureMeter(options.Config)
 	if options.Once {
 		d.troubles = newRepeats(slog.New(slog.DiscardHandler))
 	}
@@ -166,7 +173,7 @@ func (d *Daemon) build() error {
 		Call: longestCall(d.config.Leader), Handover: d.leader.lease != nil, Silence: lease.Silence(d.config.Leader.Lease), StepDown: d.stepDown, Known: d.knownNode,
 		Ask: d.askServer, Find: d.findServers, Verified: d.verifiedAfter,
 		Retry:  provider.Backoff{Base: d.config.Reconcile.RetryBase, Max: d.config.Reconcile.RetryMax, Attempts: 3},
-		Report: d.report, Wrote: d.wrote, Waits: d.waits, Led: d.led, Brief: d.options.Once, Logger: d.log,
+		Report: d.report, Called: d.called, Wrote: d.wrote, Waits: d.waits, Led: d.led, Brief: d.options.Once, Logger: d.log,
 	})
 	d.schedule = schedule.New(schedule.Options{
 		Clock: d.clock, Probe: d.prober(), Results: d.results, Workers: workers(), Logger: d.log,

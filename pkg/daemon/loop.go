@@ -45,6 +45,7 @@ func (d *Daemon) loop(ctx context.Context) {
 	defer timer.Stop()
 	d.step(engine.Tick{})
 	for {
+		d.turned.Store(d.clock.Wall().UnixMilli())
 		timer.Reset(d.sleep())
 		select {
 		case <-ctx.Done():
@@ -114,6 +115,7 @@ func (d *Daemon) step(event engine.Event) engine.Effects {
 	effects := d.engine.Step(now, event)
 	d.next = effects.Next
 	d.noteSight(now)
+	d.meterEffects(effects)
 	d.append(lines(effects.Journal)...)
 	for _, entry := range effects.Journal {
 		d.logEntry(entry)
@@ -215,6 +217,7 @@ func (d *Daemon) readyFor(ctx context.Context, zones []record.Name) error {
 
 // results is the schedule's sink.
 func (d *Daemon) results(results []check.Result) {
+	d.meterResults(results)
 	d.send(func(*engine.Engine) { d.step(engine.Results{Results: results}) })
 }
 

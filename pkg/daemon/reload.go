@@ -93,6 +93,7 @@ func restartFor(changed []string) error {
 func (d *Daemon) putInForce(next *config.Config) {
 	d.sayDropped(d.config, next)
 	d.config, d.loaded = next, d.clock.Wall()
+	d.configureMeter(next)
 	d.steered.set(next)
 	d.step(engine.Configure{Config: d.engineConfig(next)})
 	jobs := d.jobs()

@@ -38,6 +38,7 @@ const keptWrites = 20
 // again and again in the same way is told of once; one whose outcome is not
 // known always, because it may have changed something.
 func (d *Daemon) wrote(w reconcile.Write) {
+	d.meterWrite(w)
 	var lines []writeLine
 	for _, c := range w.Changes {
 		line := writeLine{
@@ -98,6 +99,7 @@ func (d *Daemon) report(r reconcile.Report) {
 		return
 	}
 	d.troubles.note("write the zone", nil, "zone", string(r.Zone))
+	d.meter.Round(string(r.Zone), endOf(r))
 	d.verified(r)
 	d.ask(func(*engine.Engine) {
 		d.sawRival(r.Zone, r.Rival)
@@ -157,9 +159,11 @@ func (d *Daemon) reportFailed(r reconcile.Report) {
 	case errors.Is(r.Err, reconcile.ErrGaveWay), errors.Is(r.Err, context.Canceled):
 		return
 	case errors.Is(r.Err, reconcile.ErrNotLeader) && (!d.leader.leads() || d.standsBy(r.Zone)):
+		d.meter.Round(string(r.Zone), "not-leader")
 		d.wouldWrite(r)
 		return
 	}
+	d.meter.Round(string(r.Zone), "failed")
 	what := "write the zone"
 	if r.Seen == nil {
 		what = "list the zone"

@@ -181,7 +181,9 @@ func (d *Daemon) save() error {
 		why = d.saveTo(s)
 		d.saving = d.clock.Boot() - began
 	}
-	d.unsaved = why
+	if d.unsaved = why; why != nil {
+		d.meter.StateError()
+	}
 	d.errors.note("save the state", why)
 	return why
 }
@@ -290,6 +292,9 @@ func (d *Daemon) append(entries ...store.Entry) {
 	err := s.AppendAll(entries...)
 	if errors.Is(err, store.ErrReadOnly) || errors.Is(err, store.ErrFull) {
 		err = fmt.Errorf("%w; what happens now is not written down", err)
+	}
+	if err != nil {
+		d.meter.JournalError()
 	}
 	d.errors.note("append to the journal", err)
 }

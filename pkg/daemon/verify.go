@@ -197,6 +197,7 @@ func (d *Daemon) logUnverified(zone record.Name, detail string, until *time.Time
 func (d *Daemon) keepVerified(line verifyLine, until *time.Time) {
 	line.Negative = inMilliseconds(d.negatives.seen(record.Name(line.Zone)))
 	d.journal("verify", line)
+	d.meterVerified(line)
 	at := d.clock.Wall()
 	d.ask(func(*engine.Engine) {
 		v := line.shape(at)
