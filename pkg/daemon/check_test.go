@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -112,9 +113,9 @@ func TestValidate(t *testing.T) {
 		zones[class] = memory.NewZone(name, memory.Options{Class: class, Late: time.Minute, Now: clock.System().Boot})
 		c.Zones = append(c.Zones, config.Zone{Name: name, Provider: "memory", Settings: provider.Settings{Zone: name}})
 	}
-	asked := 0
+	var asked atomic.Int64
 	zones[memory.Whole].Faults(func(memory.Op, int) memory.Fault {
-		asked++
+		asked.Add(1)
 		return memory.Fault{Kind: memory.Refused}
 	})
 	registry := provider.Registry{"memory": func(s provider.Settings) (provider.Adapter, error) {
@@ -144,7 +145,7 @@ func TestValidate(t *testing.T) {
 			t.Errorf("offline: %+v", z)
 		}
 	}
-	if asked > 0 {
+	if asked.Load() > 0 {
 		t.Error("asked the provider without being told to")
 	}
 	for _, z := range validate(true) {

@@ -236,12 +236,12 @@ func TestNodeThatMayNotWriteDoesNotList(t *testing.T) {
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		last := n.told[len(n.told)-1]
-		if *lists != 0 || len(n.told) != 2 || !errors.Is(last.Err, ErrNotLeader) || !last.Plan.Pending() || last.Seen == nil {
-			t.Errorf("%d lists, %d reports, the last is %+v", *lists, len(n.told), last)
+		if lists.Load() != 0 || len(n.told) != 2 || !errors.Is(last.Err, ErrNotLeader) || !last.Plan.Pending() || last.Seen == nil {
+			t.Errorf("%d lists, %d reports, the last is %+v", lists.Load(), len(n.told), last)
 		}
 		report := <-n.do(t.Context(), w.want(values[1]))
-		if *lists != 1 || !errors.Is(report.Err, ErrNotLeader) || !report.Plan.Pending() {
-			t.Errorf("%d lists for one who asks, told %+v", *lists, report)
+		if lists.Load() != 1 || !errors.Is(report.Err, ErrNotLeader) || !report.Plan.Pending() {
+			t.Errorf("%d lists for one who asks, told %+v", lists.Load(), report)
 		}
 		n.shut(nil)
 		time.Sleep(2 * time.Second)

@@ -64,8 +64,8 @@ func TestClaim(t *testing.T) {
 				if n := len(w.only().worker().mine); n > 2 {
 					t.Errorf("%d stamps are remembered, of which one can be in force and one be tried", n)
 				}
-				if *proofs != 1 {
-					t.Errorf("the fence was proved %d times", *proofs)
+				if proofs.Load() != 1 {
+					t.Errorf("the fence was proved %d times", proofs.Load())
 				}
 				w.check(t)
 			}, fencing...)

@@ -353,10 +353,10 @@ func TestBlindProviderIsNoLock(t *testing.T) {
 		defer p.end()
 		time.Sleep(time.Minute)
 		n := p.wolf[0]
-		proofs := 0
+		var proofs atomic.Int64
 		p.zone.Faults(func(op memory.Op, _ int) memory.Fault {
 			if op == memory.OpProve {
-				proofs++
+				proofs.Add(1)
 			}
 			return memory.Fault{}
 		})
@@ -368,8 +368,8 @@ func TestBlindProviderIsNoLock(t *testing.T) {
 			time.Sleep(10 * time.Minute)
 			p.mustLive(t, values[0])
 		}
-		if proofs > 0 {
-			t.Errorf("%d proofs more", proofs)
+		if n := proofs.Load(); n > 0 {
+			t.Errorf("%d proofs more", n)
 		}
 	})
 }

@@ -25,8 +25,8 @@ func TestALookBesideWorkListsWhereNothingMayBeWritten(t *testing.T) {
 				n.write.Look(zoneName)
 			}
 			w.runs(t)
-			if *lists != 1 || len(n.told) == 0 || !n.told[0].Look || n.told[0].Seen == nil {
-				t.Errorf("look first %v: %d lists, told %+v", lookFirst, *lists, n.told)
+			if lists.Load() != 1 || len(n.told) == 0 || !n.told[0].Look || n.told[0].Seen == nil {
+				t.Errorf("look first %v: %d lists, told %+v", lookFirst, lists.Load(), n.told)
 			}
 		})
 	}

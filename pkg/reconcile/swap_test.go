@@ -134,8 +134,8 @@ func TestSwapProvesTheFenceAnew(t *testing.T) {
 		w.runs(t)
 		proofs := w.calls(memory.OpProve)
 		for i, want := range [][]string{{values[0]}, {values[1]}} {
-			if report := <-w.only().do(t.Context(), w.want(want...)); report.Err != nil || *proofs != i+1 {
-				t.Errorf("%d proofs, and %v", *proofs, report.Err)
+			if report := <-w.only().do(t.Context(), w.want(want...)); report.Err != nil || proofs.Load() != int64(i+1) {
+				t.Errorf("%d proofs, and %v", proofs.Load(), report.Err)
 			}
 			w.only().write.Swap(w.another())
 		}

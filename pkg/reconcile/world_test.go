@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -186,11 +187,11 @@ func isFull(err error) bool {
 }
 
 // calls counts the requests of a kind that the zone gets from here on.
-func (w *world) calls(op memory.Op) *int {
-	n := new(int)
+func (w *world) calls(op memory.Op) *atomic.Int64 {
+	n := new(atomic.Int64)
 	w.zone.Faults(func(seen memory.Op, _ int) memory.Fault {
 		if seen == op {
-			*n++
+			n.Add(1)
 		}
 		return memory.Fault{}
 	})
