@@ -79,7 +79,11 @@ func (s *squad) beat(r *running) {
 			return
 		default:
 		}
-		blind := r.status().Canary.State == "fail"
+		status, err := r.Status(s.Context(), "")
+		if err != nil {
+			return // it ends at this very moment
+		}
+		blind := status.Canary.State == "fail"
 		n := cluster.Node{
 			Name: r.w.config.Node.Name, Host: "host-" + r.w.config.Node.Name, PID: 7, Heard: r.clock.Boot(),
 			Blind: blind, Leads: r.writesSome(), Stands: r.stands(), Wrote: r.tellWrites(),
