@@ -92,7 +92,7 @@ var shapes = map[string]shape{
 	}}},
 	"observe": object{ // of one sample, which has no events, and of which all was well
 		"at": moment{}, "took_ms": number{}, "name": name{}, "type": text{}, "servers": list{viewShape}, "resolver": viewShape,
-		"kept": replyShape, "new": list{replyShape}, "not_dialled": texts{}, "events": texts{}, "findings": texts{}, "gaps": texts{},
+		"kept": replyShape, "new": list{replyShape}, "not_dialled": texts{}, "late": texts{}, "events": texts{}, "findings": texts{}, "gaps": texts{},
 	},
 	"drill": object{
 		"name": name{}, "type": text{}, "zone": name{}, "policy": text{}, "target": text{}, "site": empty{text{}}, "value": text{},

@@ -29,8 +29,8 @@ When a name moves, four things move, each at its own time: what the name servers
 of the zone answer, what a resolver answers out of its cache, where a new
 connection leads, and where one leads that was opened before. A changed answer
 moves no open connection. observe looks at all of them at once, every second for
-a minute or as told, prints a row each time and a line for each change, and says
-at the end where to look. It changes nothing, and asks no daemon.
+a minute or as told, prints a row when something is another and a line for each
+change, and says at the end where to look. It changes nothing and asks no daemon.
 
 NAME is a record set of the config.
 
@@ -57,10 +57,11 @@ a tunnel (CONNECT), an http URL in absolute form, which HAProxy and nginx take
 as well. --via tcp://HOST:PORT dials a gateway instead of the addresses. Either
 way the address stays, and the identity alone tells the backend.
 
-A row is marked by * where it differs from the one before. A row waits for the
-slowest of what it shows, so that rows are further apart than --every while
-something takes its whole time limit, which is said; a change has its own time.
---svg draws all of it on one time axis.
+A row is marked by * where it differs from the one before; rows that do not are
+folded. The first row waits for everything, later ones for nothing longer than
+--every: what has not answered by then is shown as it was, "late" since it was
+asked, and holds up nothing else. A change has its own time. Requests leave from
+the check's source, if it has one. --svg draws all of it on one time axis.
 
 With --json, one object a line for each sample, names that stay (times in RFC
 3339, null for none):
@@ -80,6 +81,8 @@ With --json, one object a line for each sample, names that stay (times in RFC
     phase, cause: why no answer came, as in check
   new: [the same]
   not_dialled: why some addresses were not
+  late: [{clock, who, for_ms}]: what is shown as it was, as it has not answered
+    for so long
   events: [{at, clock, who, from, to, detail}]: what changed since the last line
   findings: [{seen, look, facts}]: rows of the decision table that fit
   gaps: what could not be looked at, and why
@@ -162,7 +165,7 @@ func (a *app) observe(ctx context.Context, name string, f observeFlags) error {
 	printer := a.observePrinter(setup, f)
 	var failed error
 	err = observe.Watch(setup.Options, func(w *observe.Watcher) error {
-		w.Run(ctx, f.every, func(s observe.Sample) bool {
+		w.Follow(ctx, f.every, func(s observe.Sample) bool {
 			events := line.Add(s)
 			if failed = printer.sample(&line, s, events); failed != nil {
 				return false

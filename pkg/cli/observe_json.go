@@ -19,6 +19,7 @@ type observedLine struct {
 	Kept       *observedReply    `json:"kept"`
 	New        []observedReply   `json:"new"`
 	NotDialled []string          `json:"not_dialled"`
+	Late       []observedLate    `json:"late"`
 	Events     []observedEvent   `json:"events"`
 	Findings   []observedFinding `json:"findings"`
 	Gaps       []string          `json:"gaps"`
@@ -60,6 +61,12 @@ type observedEnd struct {
 	How     string    `json:"how"`
 }
 
+type observedLate struct {
+	Clock string  `json:"clock"`
+	Who   string  `json:"who"`
+	ForMS float64 `json:"for_ms"`
+}
+
 type observedEvent struct {
 	At     time.Time `json:"at"`
 	Clock  string    `json:"clock"`
@@ -80,7 +87,7 @@ func (p *observePrinter) json(line *observe.Timeline, s observe.Sample, events [
 	out := observedLine{
 		At: s.At, TookMS: milliseconds(s.Took), Name: string(p.setup.Name), Type: string(p.setup.Type),
 		Servers: []observedView{}, Resolver: describeView(s.Resolver), New: []observedReply{},
-		NotDialled: append([]string{}, s.Refused...), Events: []observedEvent{}, Findings: []observedFinding{},
+		NotDialled: append([]string{}, s.Refused...), Late: []observedLate{}, Events: []observedEvent{}, Findings: []observedFinding{},
 		Gaps: append([]string{}, p.setup.gaps(line)...),
 	}
 	for _, v := range s.Servers {
@@ -92,6 +99,9 @@ func (p *observePrinter) json(line *observe.Timeline, s observe.Sample, events [
 	}
 	for _, r := range s.New {
 		out.New = append(out.New, describeReply(r))
+	}
+	for _, l := range s.Late {
+		out.Late = append(out.Late, observedLate{string(l.Clock), l.Who, milliseconds(l.For)})
 	}
 	for _, e := range events {
 		out.Events = append(out.Events, observedEvent{e.At, string(e.Clock), e.Who, e.From, e.To, e.Detail})

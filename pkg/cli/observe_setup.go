@@ -67,7 +67,7 @@ func (a *app) observeSetup(ctx context.Context, name string, f observeFlags) (*o
 		return nil, err
 	}
 	if asked != nil {
-		request.HTTP = *asked
+		request.HTTP, request.Source = *asked, sourceOf(cfg, spec)
 		s.Request = &request
 	}
 	a.progress("looking for the name servers of %s", spec.Key.Zone.Shown())
@@ -107,14 +107,30 @@ func resolversFor(flag string) ([]netip.AddrPort, error) {
 	return []netip.AddrPort{addr}, nil
 }
 
+// observedCheck is the record set's HTTP check; nil for none.
+func observedCheck(cfg *config.Config, spec *steer.Spec) *check.Spec {
+	for _, name := range spec.Checks {
+		if c := cfg.Checks[name]; c != nil && c.HTTP != nil {
+			return c
+		}
+	}
+	return nil
+}
+
+// sourceOf is where the probes of the record set leave from.
+func sourceOf(cfg *config.Config, spec *steer.Spec) netip.Addr {
+	if c := observedCheck(cfg, spec); c != nil {
+		return c.Source
+	}
+	return netip.Addr{}
+}
+
 // observedURL is what is requested: as the flag says, with the TLS of the
 // record set's HTTP check, or as that check does; nil without either.
 func (a *app) observedURL(cfg *config.Config, spec *steer.Spec, f observeFlags) (*check.HTTP, error) {
 	var of *check.HTTP
-	for _, name := range spec.Checks {
-		if c := cfg.Checks[name]; of == nil && c != nil && c.HTTP != nil {
-			of = c.HTTP
-		}
+	if c := observedCheck(cfg, spec); c != nil {
+		of = c.HTTP
 	}
 	if f.url == "" {
 		if of == nil && (f.identity != "" || f.via != "") {
@@ -210,6 +226,9 @@ func (s *observeSetup) lines(f observeFlags) []string {
 	request := fmt.Sprintf("request: %s %s", cmp.Or(s.Request.HTTP.Method, "GET"), s.Request.HTTP.URL())
 	if s.Request.Via != nil {
 		request += ", via " + s.Request.Via.String()
+	}
+	if s.Request.Via == nil && s.Request.Source.IsValid() {
+		request += ", from " + s.Request.Source.String()
 	}
 	if !s.Request.Identity.IsZero() {
 		request += ", identity " + s.Request.Identity.String()

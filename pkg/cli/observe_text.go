@@ -17,7 +17,8 @@ type observePrinter struct {
 	heads  []string
 	widths []int
 	last   []string // the cells of the row before, without what counts down
-	slow   bool     // the row before took longer than rows are apart
+	at     time.Time
+	same   []time.Time // of the samples since that row that showed the same
 }
 
 func (a *app) observePrinter(setup *observeSetup, f observeFlags) *observePrinter {
@@ -35,24 +36,45 @@ func (p *observePrinter) sample(line *observe.Timeline, s observe.Sample, events
 	}
 	if len(line.Samples) == 1 {
 		p.begin(s)
+		defer p.late(s)
 	}
 	shown, plain := p.cells(s)
+	if len(events) == 0 && slices.Equal(plain, p.last) {
+		p.same = append(p.same, s.At)
+		text := p.sameFor() + ": " + strings.Join(shown, "  ")
+		p.a.progress("%s", text[:min(len(text), progressWidth)])
+		return nil
+	}
+	p.unfold()
 	p.row(s.At, shown, p.marks(plain))
-	p.last = plain
+	p.last, p.at = plain, s.At
 	for _, e := range events {
 		fmt.Fprintf(p.a.io.Out, "%s * %s\n", e.At.Local().Format("15:04:05.000"), e)
 	}
-	p.late(s)
 	return nil
 }
 
-// late says when rows begin to come later than asked for, and what they wait for.
+// unfold says how many rows like the last one were left out.
+func (p *observePrinter) unfold() {
+	p.a.progressDone()
+	if len(p.same) > 0 {
+		fmt.Fprintf(p.a.io.Out, "%-*s  %s (%s)\n", len(p.clock()), "", p.sameFor(), plural(len(p.same), "sample", "samples"))
+	}
+	p.same = nil
+}
+
+func (p *observePrinter) sameFor() string {
+	finest := time.Second
+	if p.flags.every < time.Second {
+		finest /= 10
+	}
+	return fmt.Sprintf("same for %s", p.same[len(p.same)-1].Sub(p.at).Round(finest))
+}
+
+// late says what the first row waited for.
 func (p *observePrinter) late(s observe.Sample) {
-	was := p.slow
-	p.slow = s.Took > p.flags.every && !p.flags.once
-	if what, took := s.Slowest(); p.slow && !was {
-		fmt.Fprintf(p.a.io.Out, "%s   rows are %s apart, not %s: %s took %s\n", s.At.Add(s.Took).Local().Format("15:04:05.000"),
-			s.Took.Round(100*time.Millisecond), p.flags.every, what, tookWords(took))
+	if what, took := s.Slowest(); s.Took > p.flags.every && !p.flags.once {
+		fmt.Fprintf(p.a.io.Out, "%s   the first row waited for this: %s took %s\n", s.At.Add(s.Took).Local().Format("15:04:05.000"), what, tookWords(took))
 	}
 }
 
@@ -70,7 +92,17 @@ func (p *observePrinter) begin(s observe.Sample) {
 	p.print("TIME", p.heads, nil)
 }
 
+// row prints one, and the heading again above one that needs wider columns.
 func (p *observePrinter) row(at time.Time, cells []string, changed []bool) {
+	wider := false
+	for i, cell := range cells {
+		if len(cell) > p.widths[i] {
+			p.widths[i], wider = len(cell), wider || i+1 < len(cells) // nothing stands behind the last
+		}
+	}
+	if wider {
+		p.print("TIME", p.heads, nil)
+	}
 	p.print(at.Local().Format(p.clock()), cells, changed)
 }
 
@@ -85,7 +117,6 @@ func (p *observePrinter) clock() string {
 func (p *observePrinter) print(first string, cells []string, changed []bool) {
 	out := fmt.Sprintf("%-*s", len(p.clock()), first)
 	for i, cell := range cells {
-		p.widths[i] = max(p.widths[i], len(cell)) // a column that had to grow stays as wide
 		mark := " "
 		if i < len(changed) && changed[i] {
 			mark = "*"
@@ -107,9 +138,15 @@ func (p *observePrinter) marks(plain []string) []bool {
 // cells words a sample: as shown, and by what a change shows, which is no number
 // that counts, and of the kept connection which one it is.
 func (p *observePrinter) cells(s observe.Sample) (shown, plain []string) {
-	zone, count := authoritativeCell(s.Servers)
+	zone, count := authoritativeCell(s)
 	shown, plain = []string{count}, []string{zone}
-	shown, plain = append(shown, saidFor(s.Resolver)), append(plain, s.Resolver.Said())
+	add := func(clock observe.Clock, text, said string) {
+		if d := s.LateFor(clock, ""); d > 0 {
+			text, said = text+lateWords(d), said+" late"
+		}
+		shown, plain = append(shown, text), append(plain, said)
+	}
+	add(observe.Resolver, saidFor(s.Resolver), s.Resolver.Said())
 	if s.Kept == nil {
 		return shown, plain
 	}
@@ -117,27 +154,41 @@ func (p *observePrinter) cells(s observe.Sample) (shown, plain []string) {
 	for i, r := range s.New {
 		words[i], timed[i] = r.Says(), timedReply(r)
 	}
-	return append(shown, timedReply(*s.Kept), strings.Join(timed, ", ")), append(plain, s.Kept.Says()+s.Kept.Opened.String(), strings.Join(words, ", "))
+	add(observe.Kept, timedReply(*s.Kept), s.Kept.Says()+s.Kept.Opened.String())
+	add(observe.New, strings.Join(timed, ", "), strings.Join(words, ", "))
+	return shown, plain
+}
+
+// lateWords is that a clock shows what it said before.
+func lateWords(d time.Duration) string {
+	return fmt.Sprintf(" (late %s)", d.Round(100*time.Millisecond))
 }
 
 // authoritativeCell adds up what the servers say: each answer once, with the
 // number of servers that give it.
-func authoritativeCell(views []observe.View) (plain, shown string) {
-	if len(views) == 0 {
+func authoritativeCell(s observe.Sample) (plain, shown string) {
+	if len(s.Servers) == 0 {
 		return "none known", "none known"
 	}
-	times := map[string]int{}
+	times, late := map[string]int{}, map[string]time.Duration{}
 	var order []observe.View
-	for _, v := range views {
-		if times[v.Said()]++; times[v.Said()] == 1 {
+	for _, v := range s.Servers {
+		said := v.Said()
+		if times[said]++; times[said] == 1 {
 			order = append(order, v)
 		}
+		late[said] = max(late[said], s.LateFor(observe.Authoritative, v.Server.String()))
 	}
 	slices.SortStableFunc(order, func(a, b observe.View) int { return times[b.Said()] - times[a.Said()] })
 	var plains, showns []string
 	for _, v := range order {
-		text := fmt.Sprintf("(%d/%d)", times[v.Said()], len(views))
-		plains, showns = append(plains, v.Said()+text), append(showns, saidFor(v)+" "+text)
+		said := v.Said()
+		text := fmt.Sprintf("(%d/%d)", times[said], len(s.Servers))
+		plain, shown := said+text, saidFor(v)+" "+text
+		if late[said] > 0 {
+			plain, shown = plain+" late", shown+lateWords(late[said])
+		}
+		plains, showns = append(plains, plain), append(showns, shown)
 	}
 	return strings.Join(plains, "; "), strings.Join(showns, "; ")
 }
@@ -162,6 +213,7 @@ func (p *observePrinter) end(line *observe.Timeline) {
 	if p.a.json {
 		return
 	}
+	p.unfold()
 	s := line.Samples[len(line.Samples)-1]
 	rows := [][]string{{"SEEN LAST", "ANSWER", "KEPT FOR", "TIME", "DETAIL"}}
 	for _, v := range append(slices.Clone(s.Servers), s.Resolver) {

@@ -36,11 +36,17 @@ func switchSamples() []observe.Sample {
 	kept[2].Opened = began.Add(2 * time.Second)
 	kept[2].Ended = &observe.End{Address: kept[0].Address, At: began.Add(2 * time.Second), By: observe.ByServer, How: "it closed the connection"}
 	refused := observe.Reply{At: began.Add(time.Second), Took: 2 * time.Millisecond, Address: kept[0].Address, Phase: check.PhaseConnect, Cause: check.CauseRefused, Detail: "connection refused"}
-	return []observe.Sample{
+	samples := []observe.Sample{
 		{At: began, Servers: []observe.View{told(server, 60, a), told(second, 60, a)}, Resolver: told(cache, 9, a), Kept: &kept[0], New: []observe.Reply{reply(0, a, "A", 1)}},
 		{At: began.Add(time.Second), Servers: []observe.View{told(server, 60, b), told(second, 60, a)}, Resolver: told(cache, 8, a), Kept: &kept[1], New: []observe.Reply{refused}},
 		{At: began.Add(2 * time.Second), Took: 2 * time.Second, Servers: []observe.View{told(server, 60, b), mute}, Resolver: observe.View{Server: cache, Outcome: observe.AnsweredNXDomain, TTL: 5 * time.Second}, Kept: &kept[2], New: []observe.Reply{reply(2, b, "B", 1)}},
 	}
+	same, late := samples[2], samples[2]
+	ended := *same.Kept
+	ended.Ended = nil
+	same.At, same.Kept, late.Kept = began.Add(3*time.Second), &ended, &ended
+	late.At, late.Late = began.Add(4*time.Second), []observe.Late{{Clock: observe.New, For: 700 * time.Millisecond}}
+	return append(samples, same, late)
 }
 
 func printed(t *testing.T, asJSON bool) string {
@@ -67,6 +73,7 @@ func TestObserveTable(t *testing.T) {
 	const want = `
 TIME      AUTHORITATIVE               RESOLVER              KEPT CONNECTION             NEW CONNECTION
 03:00:00  203.0.113.10 60s (2/2)      203.0.113.10 9s       A at 203.0.113.10 12ms      A at 203.0.113.10 12ms
+TIME      AUTHORITATIVE                                   RESOLVER              KEPT CONNECTION             NEW CONNECTION
 03:00:01 *203.0.113.20 60s (1/2); 203.0.113.10 60s (1/2)  203.0.113.10 8s       A at 203.0.113.10 12ms     *203.0.113.10 connect/refused
 03:00:01.002 * new connection reached 203.0.113.10 connect/refused, before A at 203.0.113.10
 03:00:01.003 * authoritative ns1.example.net 192.0.2.53 changed: 203.0.113.10 -> 203.0.113.20
@@ -85,10 +92,11 @@ TIME      AUTHORITATIVE               RESOLVER              KEPT CONNECTION     
 		`[0-9:.]+ \* new connection reached B at 203.0.113.20, before 203.0.113.10 connect/refused`,
 		`ns2.example.net 2001:db8::53 +timeout +2000ms +no answer in time`,
 		`resolver 192.0.2.1 +NXDOMAIN +5s +0.0ms +held as long as the SOA of the zone says`,
-		`kept connection +B at 203.0.113.20 +12ms +HTTP/2.0, status 200; the one before was ended by server: it closed the connection`,
-		`03:00:04.000   rows are 2s apart, not 1s: authoritative ns2.example.net 2001:db8::53 took 2000ms`,
+		`kept connection +B at 203.0.113.20 +12ms +HTTP/2.0, status 200`,
+		` {8}  same for 1s \(1 sample\)`,
+		`03:00:04 .* \*B at 203.0.113.20 12ms \(late 700ms\)`,
 		`03:00:02 .{47} \*NXDOMAIN 5s .*`,
-		`3 samples, [0-9] changes`,
+		`5 samples, [0-9] changes`,
 		`repaired, but NXDOMAIN or NODATA`,
 		`  seen: the zone answers 203.0.113.20, resolver 192.0.2.1 still NXDOMAIN, for 5s more`,
 		`  look at: the negative TTL: .*`,
@@ -102,8 +110,12 @@ TIME      AUTHORITATIVE               RESOLVER              KEPT CONNECTION     
 // TestObserveJSON is the same in JSON: a line for each sample.
 func TestObserveJSON(t *testing.T) {
 	lines := strings.Split(strings.TrimSpace(printed(t, true)), "\n")
-	if len(lines) != 3 {
+	if len(lines) != 5 {
 		t.Fatalf("%d lines", len(lines))
+	}
+	var late observedLine
+	if err := json.Unmarshal([]byte(lines[4]), &late); err != nil || len(late.Late) != 1 || late.Late[0] != (observedLate{"new", "", 700}) {
+		t.Errorf("%v, got %s", err, lines[4])
 	}
 	var last observedLine
 	if err := json.Unmarshal([]byte(lines[2]), &last); err != nil {

@@ -15,14 +15,15 @@
 // and a repaired name is not there for who has its absence in a cache.
 //
 // Watch looks at all of them at one moment, side by side, as often as it is
-// asked to (Watcher.Sample, Watcher.Run). A Timeline takes the Samples and says
+// asked to (Watcher.Sample, Watcher.Run); with Watcher.Follow none waits for
+// another that is slow. A Timeline takes the Samples and says
 // what changed between two of them; Findings are the rows of the decision Table
 // that fit the last one, and Gaps what could not be read at all. SVG draws it.
 //
 //	servers, err := observe.FindServers(ctx, resolvers, "example.com.")
 //	var line observe.Timeline
 //	err = observe.Watch(observe.Options{…}, func(w *observe.Watcher) error {
-//		w.Run(ctx, time.Second, func(s observe.Sample) bool {
+//		w.Follow(ctx, time.Second, func(s observe.Sample) bool {
 //			for _, event := range line.Add(s) {
 //				fmt.Println(event)
 //			}

@@ -61,12 +61,15 @@ func (r *Request) open(ctx context.Context, address netip.AddrPort) (*link, *fau
 	if err != nil {
 		return nil, &fault{check.PhaseTLS, check.CauseLocal, clean(err.Error())}
 	}
+	if r.leaves() && r.Source.Is4() != address.Addr().Is4() {
+		return nil, &fault{check.PhaseConnect, check.CauseLocal, fmt.Sprintf("the check's source %s is not of its family", r.Source)}
+	}
 	l := &link{address: address}
 	phase := check.PhaseConnect
 	transport := &http.Transport{
 		TLSClientConfig: config, Protocols: new(http.Protocols), DisableCompression: true, MaxResponseHeaderBytes: maxHeaders,
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			conn, err := new(net.Dialer).DialContext(ctx, "tcp", address.String())
+			conn, err := r.dialer().DialContext(ctx, "tcp", address.String())
 			if err != nil {
 				return nil, err
 			}
@@ -98,6 +101,16 @@ func (r *Request) open(ctx context.Context, address netip.AddrPort) (*link, *fau
 	l.opened = time.Now()
 	l.conn.SetStateHook(func(*http.ClientConn) { l.look() })
 	return l, nil
+}
+
+// leaves reports whether requests leave from an address of their own.
+func (r *Request) leaves() bool { return r.Source.IsValid() && r.Via == nil }
+
+func (r *Request) dialer() *net.Dialer {
+	if !r.leaves() {
+		return new(net.Dialer)
+	}
+	return &net.Dialer{LocalAddr: net.TCPAddrFromAddrPort(netip.AddrPortFrom(r.Source, 0))}
 }
 
 // refusedTunnel words a proxy's no to CONNECT. Any status of success opens the

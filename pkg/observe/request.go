@@ -21,6 +21,9 @@ type Request struct {
 	HTTP     check.HTTP // its Status, Body and JSON count for nothing: what comes is reported, not judged
 	Identity Identity
 	Via      *Via // nil dials what the resolver answers
+	// Source is the address that requests leave from, but to a Via; the zero Addr lets
+	// the kernel choose.
+	Source netip.Addr
 }
 
 // Reply is what came of one request.

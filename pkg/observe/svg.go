@@ -200,7 +200,7 @@ func (d *drawing) countdown(y int) {
 	}
 	points := make([]string, len(d.t.Samples))
 	for i, s := range d.t.Samples {
-		points[i] = fmt.Sprintf("%.1f,%.1f", d.x(s.At), float64(y)+svgLane*(1-float64(s.Resolver.TTL)/float64(longest)))
+		points[i] = fmt.Sprintf("%.1f,%.1f", d.x(s.asked(s.Resolver)), float64(y)+svgLane*(1-float64(s.Resolver.TTL)/float64(longest)))
 	}
 	d.line(`<polyline points="%s" fill="none" stroke="#222222" stroke-width="1.2"><title>remaining TTL, %s at the top</title></polyline>`, strings.Join(points, " "), longest)
 }

@@ -80,11 +80,14 @@ func changes(was, is Sample) []Event {
 
 // came is when an answer came, or was given up: by its own time, however long the
 // slowest of the sample took.
-func (s Sample) came(v View) time.Time {
+func (s Sample) came(v View) time.Time { return s.asked(v).Add(v.Took) }
+
+// asked is when a server was asked what it answered.
+func (s Sample) asked(v View) time.Time {
 	if v.At.IsZero() {
-		return s.At.Add(v.Took)
+		return s.At
 	}
-	return v.At.Add(v.Took)
+	return v.At
 }
 
 // allCame is when the last of some replies came.

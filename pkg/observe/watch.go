@@ -39,6 +39,7 @@ type Sample struct {
 	Kept     *Reply   // the request on the kept connection; nil where none is made
 	New      []Reply  // a request on a new connection to each address, in their order; one with a Via
 	Refused  []string // what was not dialled, and why
+	Late     []Late   // of Follow: the clocks that are still waited for
 }
 
 // Watcher takes samples, one at a time. Between two of them it keeps one
@@ -62,8 +63,8 @@ func Watch(o Options, use func(*Watcher) error) error {
 
 // Run takes a sample at once and then every so often, hands each to each, and
 // ends when that says false or the context ends: a sample that the context cut
-// short is not handed over. A sample that takes longer than the interval lets
-// the next one begin late; none are made up for.
+// short is not handed over. Everything in a sample is of one moment: one that takes
+// longer than the interval lets the next one begin late; none are made up for.
 func (w *Watcher) Run(ctx context.Context, every time.Duration, each func(Sample) (more bool)) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
@@ -95,14 +96,15 @@ func (w *Watcher) Retire(why string) {
 // the requests wait for the resolver's answer, and a request on the kept connection
 // that the server ends instead of an answer is made again.
 func (w *Watcher) Sample(ctx context.Context) Sample {
-	s := Sample{At: time.Now(), Servers: make([]View, len(w.o.Servers))}
+	s, _ := w.sample(ctx)
+	return s
+}
+
+func (w *Watcher) sample(ctx context.Context) (s Sample, to way) {
+	s = Sample{At: time.Now(), Servers: make([]View, len(w.o.Servers))}
 	var all sync.WaitGroup
 	for i, server := range w.o.Servers {
-		all.Go(func() {
-			ctx, cancel := context.WithTimeout(ctx, w.o.Timeout)
-			defer cancel()
-			s.Servers[i] = lookAt(ctx, server, w.o.Name, w.o.Type)
-		})
+		all.Go(func() { s.Servers[i] = w.lookAt(ctx, server) })
 	}
 	way := w.way(ctx, &s)
 	if w.o.Request != nil {
@@ -111,7 +113,13 @@ func (w *Watcher) Sample(ctx context.Context) Sample {
 	}
 	all.Wait()
 	s.Took = time.Since(s.At)
-	return s
+	return s, way
+}
+
+func (w *Watcher) lookAt(ctx context.Context, server Server) View {
+	ctx, cancel := context.WithTimeout(ctx, w.o.Timeout)
+	defer cancel()
+	return lookAt(ctx, server, w.o.Name, w.o.Type)
 }
 
 // way is where requests go at one moment.
