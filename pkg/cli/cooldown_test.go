@@ -45,8 +45,8 @@ func TestCooldownWords(t *testing.T) {
 func TestSuspectedWords(t *testing.T) {
 	now := time.Date(2026, 1, 2, 12, 0, 0, 0, time.Local)
 	target := control.ExplainedTarget{
-		Target: control.Target{ID: "web@192.0.2.1", Verdict: "suspected", Phase: "connect", Cause: "refused", Since: now.Add(-20 * time.Second), Fails: 3},
-		Judged: "up", Fall: 5, Last: &control.Last{Result: "fail"}, Results: &control.Results{Fail: 3},
+		Target: control.Target{ID: "web@192.0.2.1", Verdict: "suspected", Phase: "connect", Cause: "refused", Since: now.Add(-20 * time.Second), Fails: 3, Last: &control.Last{Result: "fail"}},
+		Judged: "up", Fall: 5, Results: &control.Results{Fail: 3},
 	}
 	x := explainer{out: &strings.Builder{}, e: control.Explanation{At: now, Daemon: true}}
 	const want = "suspected for 20s, since 11:59:40: connect/refused, together with too many others (guard mass); decisions keep up"

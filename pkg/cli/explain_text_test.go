@@ -12,8 +12,8 @@ import (
 // Two answers of a name that rest on one target have one fault.
 func TestADoubtIsToldOnce(t *testing.T) {
 	target := control.ExplainedTarget{
-		Target: control.Target{ID: "web@192.0.2.9", Detail: "no route"},
-		Last:   &control.Last{Result: "unknown"}, Results: &control.Results{},
+		Target:  control.Target{ID: "web@192.0.2.9", Detail: "no route", Last: &control.Last{Result: "unknown"}},
+		Results: &control.Results{},
 	}
 	answer := control.ExplainedAnswer{Targets: []control.ExplainedTarget{target}}
 	x := explainer{new(strings.Builder), control.Explanation{}}
@@ -30,8 +30,8 @@ func TestADoubtBesideOtherVantages(t *testing.T) {
 			{Name: "eu", Own: true, Blind: true, Verdict: "unknown"},
 			{Name: "us", Verdict: "down", Phase: "connect", Cause: "refused"},
 			{Name: "asia", Verdict: "up", Silent: true},
-		}},
-		Last: &control.Last{Result: "unknown"}, Results: &control.Results{},
+		}, Last: &control.Last{Result: "unknown"}},
+		Results: &control.Results{},
 	}
 	x := explainer{new(strings.Builder), control.Explanation{}}
 	want := "THIS NODE cannot tell of web@192.0.2.9 (not counted: the canary fails), so that its own word does not count; others can: us down connect/refused"

@@ -70,7 +70,6 @@ type ExplainedTarget struct {
 	Judged  string   `json:"judged"` // what decisions go by: the verdict, also while nothing is heard
 	Fall    int      `json:"fall"`
 	Rise    int      `json:"rise"`
-	Last    *Last    `json:"last"`    // null when there was no result yet
 	Results *Results `json:"results"` // null without a daemon
 }
 

@@ -218,6 +218,7 @@ type Target struct {
 	Unknowns int       `json:"unknowns"` // results that were our own fault, since the daemon began
 	Waiting  string    `json:"waiting"`  // "canary": failed often enough to be down, and waits for the canary to pass
 	Cooldown Cooldown  `json:"cooldown"`
+	Last     *Last     `json:"last"`               // its last result; null when there was none yet
 	Counted  *Counted  `json:"counted,omitempty"`  // what vantages make of it, where Verdict is this node's word alone; absent without vantages
 	Vantages []Vantage `json:"vantages,omitempty"` // what each of them says, in the order of the config
 }

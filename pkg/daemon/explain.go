@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
-	"time"
 
 	"sidestep/pkg/check"
 	"sidestep/pkg/clock"
@@ -263,12 +262,6 @@ func explainTarget(t engine.TargetView, spec *check.Spec) control.ExplainedTarge
 			Since: y.Since, Pass: y.Passes, Fail: y.Fails, Unknown: y.Unknowns,
 			Failures: []control.Failure{}, Faults: []control.OwnFault{},
 		},
-	}
-	if y.Last.Outcome != "" {
-		out.Last = &control.Last{
-			At: y.Last.At, Result: string(y.Last.Outcome), Source: y.Last.Source,
-			LatencyMS: float64(y.Last.Latency) / float64(time.Millisecond),
-		}
 	}
 	for _, w := range y.Ways {
 		if w.Outcome == check.Unknown {

@@ -266,6 +266,12 @@ func describeTarget(t engine.TargetView) control.Target {
 		Passes: t.Passes, Fails: t.Fails, Unknowns: t.Tally.Unknowns, Waiting: waiting,
 		Cooldown: describeCooldown(t.Cooldown),
 	}
+	if last := t.Tally.Last; last.Outcome != "" {
+		out.Last = &control.Last{
+			At: last.At, Result: string(last.Outcome), Source: last.Source,
+			LatencyMS: float64(last.Latency) / float64(time.Millisecond),
+		}
+	}
 	if t.Vantages != nil {
 		out.Counted, out.Vantages = describeVantages(*t.Vantages)
 	}
