@@ -48,6 +48,7 @@
 //	    metrics/           what Prometheus is told
 //	    control/           the socket that commands and status go through
 //	    notify/            chat rooms, mail and webhooks are told what happened
+//	    web/               the dashboard: one page over what control answers
 //	    config/            the config file becomes typed values
 //	  assembly
 //	    daemon/            the loop that feeds the engine and carries out its effects

@@ -76,6 +76,7 @@ var rooms = map[string]allowed{
 	"pkg/resolve/resolvetest":       {mods: "github.com/miekg/dns"},
 	"pkg/metrics":                   {mods: "github.com/prometheus/client_golang"},
 	"pkg/control":                   {mods: "golang.org/x/sys/unix"},
+	"pkg/web":                       {},
 	"pkg/config":                    {own: "record check scenario steer provider", mods: "github.com/spf13/pflag github.com/spf13/viper go.yaml.in/yaml/v3"},
 	"pkg/notify":                    {},
 
