@@ -158,16 +158,28 @@ checks:
     timeout: %[8]s
     fall: 3
     rise: 2
+sites:
+  east: {signals: {access: {check: web, targets: [%[9]s, %[10]s]}}}
+  west: {signals: {access: {check: web, targets: [%[11]s]}}}
+scenarios:
+  east-reached: {all: [east]}
+  west-reached: {all: [west]}
 records:
   - name: www.demo.test
     ttl: 30s
     check: web
-    answers: [%[9]s, %[10]s, %[11]s]
+    answers:
+      - {value: %[9]s, site: east, when: east-reached}
+      - {value: %[10]s, site: east, when: east-reached}
+      - {value: %[11]s, site: west, when: west-reached}
   - name: app.demo.test
     ttl: 30s
     policy: priority
     check: web
-    answers: [%[9]s, %[10]s, %[11]s]
+    answers:
+      - {value: %[9]s, site: east, when: east-reached}
+      - {value: %[10]s, site: east, when: east-reached}
+      - {value: %[11]s, site: west, when: west-reached}
     failback: {mode: auto, hold: %[12]s}
 `, filepath.Join(w.dir, "state"), w.socket, secondsText(t.debounce), w.zone, w.dns, w.port(),
 		secondsText(t.interval), secondsText(t.timeout), w.ip(0), w.ip(1), w.ip(2), secondsText(t.hold))
