@@ -30,7 +30,7 @@ of the zone answer, what a resolver answers out of its cache, where a new
 connection leads, and where one leads that was opened before. A changed answer
 moves no open connection. observe looks at all of them at once, every second for
 a minute or as told, prints a row when something is another and a line for each
-change, and says at the end where to look. It changes nothing and asks no daemon.
+change, and says at the end where to look. It changes nothing, asks no daemon.
 
 NAME is a record set of the config.
 
