@@ -21,6 +21,7 @@ func TestPackage(t *testing.T) {
 	t.Run("twice the same", func(t *testing.T) { packagedTwiceTheSame(t, dist) })
 	t.Run("unpacked", func(t *testing.T) { packageUnpacked(t, deb) })
 	t.Run("archive", func(t *testing.T) { archiveUnpacked(t, dist) })
+	t.Run("contained", func(t *testing.T) { packageContained(t, deb) })
 	t.Run("installed", func(t *testing.T) { packageInstalled(t, deb) })
 }
 
