@@ -157,8 +157,9 @@ func (w *world) state() string  { return filepath.Join(w.dir, "state") }
 func (w *world) write() {
 	w.t.Helper()
 	_, port, _ := net.SplitHostPort(w.backends[0].Addr())
-	zone, key := w.zone, w.server.Key
+	zone := w.zone
 	if zone == "" {
+		key := w.server.Key
 		zone = fmt.Sprintf("provider: rfc2136\nserver: %s\ntsig: {name: %s, algorithm: %s, secret: %s}\n", w.upstream, key.Name, key.Algorithm, key.Secret)
 	}
 	zone = strings.ReplaceAll(strings.TrimSpace(zone), "\n", "\n    ")
