@@ -59,7 +59,7 @@ type answerValue struct {
 type asked struct {
 	yes    Yes
 	lease  clientv3.LeaseID // that its keys hang on; 0 while only answers were seen
-	live   bool             // it was said while we listened
+	live   bool             // it was said while we were there
 	done   bool             // a node that leads has answered
 	mine   *Answer          // what became of it here
 	posted bool             // and everybody can read that

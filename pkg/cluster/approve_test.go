@@ -3,9 +3,13 @@ package cluster_test
 import (
 	"context"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"sidestep/pkg/clock"
 	"sidestep/pkg/cluster"
 	"sidestep/pkg/lease/etcd/etcdtest"
 )
@@ -77,6 +81,57 @@ func TestAYesIsTakenByEveryNodeOnce(t *testing.T) {
 	a.took(yes, other)
 	b.took(yes, other)
 	c.took(other)
+}
+
+// gated is a way to an etcd that can be shut to who joins.
+type gated struct {
+	way
+
+	gate *sync.Mutex
+}
+
+func (g gated) Client() (*clientv3.Client, error) {
+	g.gate.Lock()
+	defer g.gate.Unlock()
+	return g.way.Client()
+}
+
+// TestAYesBetweenTwoStays of a node is taken by it, though a leader was faster; one
+// that was said while it was away for longer is not.
+func TestAYesBetweenTwoStays(t *testing.T) {
+	etcd := etcdtest.Start(t, etcdtest.Options{})
+	clk := clock.NewFake(time.Hour, time.Now())
+	a := startWith(t, etcd.Client(t), member{name: "a", vantage: "eu"}, func(n *node) { n.leads = true })
+	a.joined()
+	b := startWith(t, etcd.Client(t), member{name: "b", vantage: "us"}, func(n *node) { n.clock = clk })
+	stays := func() { // one beat comes with its join, and then it listens
+		before := 0
+		a.lock(func() { before = a.beats["us"] })
+		a.wait("beats of b", func() bool { return a.beats["us"] > before+1 })
+	}
+	between := func(yes cluster.Yes, away time.Duration) {
+		stays()
+		b.gate.Lock()
+		defer b.gate.Unlock()
+		b.Reconfigured("other") // which joins anew
+		a.wait("the end of b's stay", func() bool {
+			return slices.ContainsFunc(a.Nodes(), func(n cluster.Node) bool { return n.Name == "b" && n.Gone })
+		})
+		if got := a.approves(yes, 1, patience); len(got) != 1 || !got[0].Leads {
+			t.Errorf("answers %+v, want the leader's", got)
+		}
+		clk.Advance(away)
+	}
+	early, late, last := cluster.Yes{Target: "www.example.com."}, cluster.Yes{Target: "api.example.com."}, cluster.Yes{Target: "app.example.com."}
+	between(early, 10*time.Second)
+	b.took(early)
+	between(late, 20*time.Second)
+	stays()
+	if got := a.approves(last, 2, patience); len(got) != 2 {
+		t.Errorf("answers %+v, want two", got)
+	}
+	a.took(early, late, last)
+	b.took(early, last)
 }
 
 // TestAYesThatOnlyALeaderTakes waits for one, also for one that was not there when it

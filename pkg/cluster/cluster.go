@@ -133,6 +133,7 @@ type Cluster struct {
 	heardAt      time.Duration // boot time at which Run was in touch last; 0 for never
 
 	yeses map[string]*asked // by id; Run's alone
+	seen  int64             // revision up to which this process has taken all changes; 0 before the first; Run's alone
 	lost  map[string]Node   // that are gone without a word; Run's alone
 }
 

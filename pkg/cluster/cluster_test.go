@@ -18,6 +18,7 @@ import (
 	"go.uber.org/zap"
 
 	"sidestep/pkg/check"
+	"sidestep/pkg/clock"
 	"sidestep/pkg/cluster"
 	"sidestep/pkg/health"
 	"sidestep/pkg/lease/etcd/etcdtest"
@@ -38,6 +39,9 @@ type node struct {
 
 	t    *testing.T
 	stop func()
+
+	clock clock.Clock // nil is the system's
+	gate  sync.Mutex  // it joins only while this is not locked
 
 	mu      sync.Mutex
 	says    map[check.Target]cluster.Observation // what it says itself
@@ -92,7 +96,7 @@ func startWith(t *testing.T, client *clientv3.Client, is member, prepare func(*n
 	}
 	prepare(n)
 	n.Cluster = cluster.New(cluster.Options{
-		Etcd:   way{client},
+		Etcd: gated{way{client}, &n.gate}, Clock: n.clock,
 		Prefix: prefix, Node: is.name, Vantage: is.vantage, Config: is.config, Release: "test", Beat: pace,
 		Heard: n.hear,
 		Left: func(vantage string) {

@@ -40,7 +40,8 @@
 // come back to it.
 //
 // A yes is taken by every node that is there, once, and by those that come while no
-// leader has answered it: what waits for a person afterwards may be something else.
+// leader has answered it: what waits for a person afterwards may be something else. A
+// node that joins anew after a few seconds was there all the time.
 //
 // A node that ends in order says so with its last beat. One that is gone without a word
 // stays among the nodes for a day, as silent, or until it comes again.

@@ -261,6 +261,7 @@ func (s *session) changed(ctx context.Context, change clientv3.WatchResponse, op
 	}
 	for _, event := range change.Events {
 		s.take(event.Kv, event.Type == clientv3.EventTypeDelete, true)
+		s.seen = event.Kv.ModRevision
 	}
 	words := s.newWords
 	s.deliver()
@@ -297,9 +298,11 @@ func (s *session) readAll(ctx context.Context) (revision int64, err error) {
 		return 0, err
 	}
 	s.words, s.forgotten, s.lapsed = map[string]shared{}, forgotten{}, nil
+	since := s.there()
 	for _, kv := range all.Kvs {
-		s.take(kv, false, false)
+		s.take(kv, false, since > 0 && kv.ModRevision > since)
 	}
+	s.seen = all.Header.Revision
 	s.forgetYeses(all.Kvs)
 	for _, p := range s.heard {
 		p.beaten, p.news, p.whole = false, nil, true // what stood there proves nothing
@@ -314,7 +317,16 @@ func (s *session) readAll(ctx context.Context) (revision int64, err error) {
 	return all.Header.Revision, s.answerYeses(ctx)
 }
 
-// take sorts one key by what it is about. It is live when it came while we listened.
+// there is the revision after which what is found was said while this node was there:
+// it joins anew, and was away for no longer than its keys last. 0 for one that came.
+func (s *session) there() int64 {
+	if heard := s.Heard(); heard > 0 && s.opts.Clock.Boot()-heard <= leaseTTL {
+		return s.seen
+	}
+	return 0
+}
+
+// take sorts one key by what it is about. It is live when it came while we were there.
 func (s *session) take(kv *mvccpb.KeyValue, gone, live bool) {
 	rest, ours := strings.CutPrefix(string(kv.Key), s.opts.Prefix)
 	kind, name, found := strings.Cut(rest, "/")
