@@ -152,7 +152,7 @@ func (a *app) askOrDo(ctx context.Context, request control.PlanRequest, write bo
 	case err != nil:
 		return control.Plan{}, err
 	}
-	a.progress("waiting for the daemon on this machine")
+	defer a.waitFor("the daemon on this machine", "until it has probed and is done; what it does: sidestep status")()
 	if write {
 		return client.Reconcile(ctx, request)
 	}

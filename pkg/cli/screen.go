@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"sync"
+	"time"
 )
 
 // screen is stderr: everything but the answer, and on a terminal below it one
@@ -66,6 +67,21 @@ func (a *app) progress(format string, args ...any) {
 	defer s.mu.Unlock()
 	fmt.Fprintf(s.out, takeBack+format, args...)
 	s.shown = true
+}
+
+// sayAfter is how long a command waits for somebody without a word.
+const sayAfter = 1500 * time.Millisecond
+
+// waitFor says whom a command waits for, where no line of progress does, unless it is
+// over soon: the function that it gives is to be called then. until says how long that
+// may last.
+func (a *app) waitFor(whom, until string) (over func()) {
+	a.progress("waiting for %s", whom)
+	if a.screen.smart {
+		return func() {}
+	}
+	timer := time.AfterFunc(sayAfter, func() { a.complain("waiting for " + whom + ", " + until) })
+	return func() { timer.Stop() }
 }
 
 // progressDone clears the line.

@@ -9,6 +9,7 @@ import (
 
 	"sidestep/pkg/control"
 	"sidestep/pkg/engine"
+	"sidestep/pkg/lease"
 	"sidestep/pkg/lease/etcd"
 	"sidestep/pkg/reconcile"
 	"sidestep/pkg/record"
@@ -18,8 +19,12 @@ import (
 // pace is the longest time between two rounds of a one-shot command.
 const pace = 2 * time.Second
 
-// lockWithin is how long a one-shot command waits for the lock.
-const lockWithin = 30 * time.Second
+// lockWithin is how long a one-shot command waits for the lock, and silently for
+// tellAfter.
+const (
+	lockWithin = 30 * time.Second
+	tellAfter  = time.Second
+)
 
 // Progress is told of long work, a line at a time, for a person's terminal.
 type Progress func(format string, args ...any)
@@ -174,7 +179,7 @@ func (d *Daemon) lockOnce(ctx context.Context, leads bool) error {
 	d.progress("waiting for the lock, %s at most", lockWithin)
 	ctx, cancel := context.WithTimeout(ctx, lockWithin)
 	defer cancel()
-	hold, err := d.leader.dir.Acquire(ctx)
+	hold, err := d.awaitLock(ctx, d.leader.dir)
 	if err != nil {
 		return notWon(err)
 	}
@@ -184,12 +189,27 @@ func (d *Daemon) lockOnce(ctx context.Context, leads bool) error {
 		if !leads {
 			return nil
 		}
-		if held, err = d.leader.lease.Acquire(ctx); err != nil {
+		if held, err = d.awaitLock(ctx, d.leader.lease); err != nil {
 			return errors.Join(notWon(err), d.letGo())
 		}
 	}
 	d.becomeLeader(held, notes, quiet && held == hold)
 	return nil
+}
+
+// awaitLock waits for a lock until ctx ends, which has a deadline. Whom it waits for, and for how long, is
+// said: a command that stands still for no reason is one that people kill.
+func (d *Daemon) awaitLock(ctx context.Context, wanted lease.Lease) (lease.Held, error) {
+	soon, cancel := context.WithTimeout(ctx, tellAfter)
+	held, err := wanted.Acquire(soon)
+	cancel()
+	other, waits := errors.AsType[*lease.HeldError](err)
+	if !waits || ctx.Err() != nil {
+		return held, err
+	}
+	end, _ := ctx.Deadline()
+	d.log.Warn("waiting for the lock", "held_by", other.Holder, "at_most", time.Until(end).Round(time.Second).String())
+	return wanted.Acquire(ctx)
 }
 
 func notWon(err error) error {

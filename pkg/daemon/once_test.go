@@ -210,13 +210,18 @@ func TestReconcileOnceAtAnUnfencedProvider(t *testing.T) {
 	})
 }
 
-// A command waits 30 seconds for the lock, names who has it, and exits with 4.
+// A command waits 30 seconds for the lock, names who has it, soon as well, and exits with 4.
 func TestLockOfADaemonIsWaitedFor(t *testing.T) {
 	bubbled(t, func(t *testing.T) {
 		w := newWorld(t, class)
 		d := w.run()
 		synctest.Wait()
 		began := time.Now()
+		time.AfterFunc(2*time.Second, func() {
+			if lines := w.log.with("waiting for the lock"); len(lines) != 1 || !strings.Contains(lines[0], "held_by=mon-1 (process") || !strings.Contains(lines[0], "at_most=29s") {
+				t.Errorf("after two seconds it was said: %q", lines)
+			}
+		})
 		_, err := w.reconcile(control.PlanRequest{})
 		if control.ExitOf(err) != control.ExitNotLeader || !strings.Contains(err.Error(), "mon-1 (process") {
 			t.Errorf("got %v", err)
