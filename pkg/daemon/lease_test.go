@@ -210,10 +210,15 @@ func TestCommandUnderALockInTheZone(t *testing.T) {
 		time.Sleep(settled)
 		v.site.fail(b)
 		answer, err := reconcile(false)
-		if err != nil || answer.Zones[0].Exit != control.ExitNotLeader || !strings.Contains(answer.Zones[0].Error, "held by mon-1 (its stamp is ") || !strings.Contains(answer.Zones[0].Error, "--take-over") {
+		if err != nil || answer.Zones[0].Exit != control.ExitNotLeader || !strings.Contains(answer.Zones[0].Error, "held by mon-1 (its stamp is ") ||
+			!strings.Contains(answer.Zones[0].Error, "it leads, and renews its stamp every 30s: say it there") || strings.Contains(answer.Zones[0].Error, "--take-over") {
 			t.Errorf("a zone that is led: %+v (%v)", answer, err)
 		}
 		first.kill()
+		time.Sleep(50 * time.Second) // longer than a heartbeat takes
+		if answer, err := reconcile(false); err != nil || answer.Zones[0].Exit != control.ExitNotLeader || !strings.Contains(answer.Zones[0].Error, "at once: sidestep reconcile --take-over") {
+			t.Errorf("a zone whose leader is silent: %+v (%v)", answer, err)
+		}
 		if answer, err := reconcile(true); err != nil || answer.Zones[0].Exit != control.ExitDone {
 			t.Errorf("with --take-over: %+v (%v)", answer, err)
 		}

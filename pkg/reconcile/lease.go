@@ -180,7 +180,7 @@ func (l *stampLease) gate(now time.Duration, wall time.Time) error {
 func (l *stampLease) judge(now time.Duration, wall time.Time) error {
 	switch v := l.watch.View(); v.Whose {
 	case zone.Others, zone.Stale:
-		return &lease.HeldError{Holder: l.holder(v, wall), Hint: l.hint(v, now)}
+		return &lease.HeldError{Holder: l.holder(v, wall), Hint: l.hint(v, now, wall)}
 	case zone.Foreign:
 		return strangeStamp(l.zone, v.Text)
 	case zone.Mine, zone.Free:
@@ -202,8 +202,20 @@ func (l *stampLease) holder(v zone.View, wall time.Time) string {
 	return text
 }
 
-func (l *stampLease) hint(v zone.View, now time.Duration) string {
-	left := max(0, v.Since+l.watch.Times().Takeover-now).Round(time.Second)
+// hint says where to go on. That the zone can be taken by force is no advice while its
+// holder renews the stamp: only a holder that missed that may be gone. How old a stamp
+// is counts as well as how long this process has seen it, since a command has just come;
+// by that it is only said, not done.
+func (l *stampLease) hint(v zone.View, now time.Duration, wall time.Time) string {
+	times := l.watch.Times()
+	silent := now - v.Since
+	if !v.At.IsZero() {
+		silent = max(silent, wall.Sub(v.At))
+	}
+	if silent <= times.Heartbeat+times.Deadline() {
+		return fmt.Sprintf("it leads, and renews its stamp every %s: say it there, or end sidestep there, which releases the zone at once", times.Heartbeat)
+	}
+	left := max(0, v.Since+times.Takeover-now).Round(time.Second)
 	return fmt.Sprintf("a daemon that stands by takes over when the stamp stays as it is for another %s; at once: sidestep reconcile --take-over", left)
 }
 
