@@ -77,7 +77,7 @@ func (d *drawing) draw() string {
 	wide := svgLeft + svgWide + svgRight
 	axis := svgTop + len(lanes)*svgPitch
 	legend := axis + 50
-	high := legend + 22*len(d.keys) + 20
+	high := legend + 22*(len(d.keys)+1) + 20
 	d.line(`<?xml version="1.0" encoding="UTF-8"?>`)
 	d.line(`<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" font-family="sans-serif" font-size="12" fill="#222222">`, wide, high, wide, high)
 	d.line(`<title>%s</title>`, escape(d.title))
@@ -172,14 +172,14 @@ func (d *drawing) x(at time.Time) float64 {
 }
 
 func (d *drawing) lane(l lane, y int) {
-	d.line(`<text x="%d" y="%d" text-anchor="end">%s</text>`, svgLeft-10, y+svgLane-9, escape(cut(l.name, svgLeft-20)))
+	d.label(l.name, y)
 	for i, bar := range l.bars {
 		from, to := d.x(bar.from), float64(svgLeft+svgWide)
 		if i+1 < len(l.bars) {
 			to = d.x(l.bars[i+1].from)
 		}
 		number := fmt.Sprint(slices.Index(d.keys, bar.key) + 1)
-		d.line(`<g><title>%s</title><rect x="%.1f" y="%d" width="%.1f" height="%d" fill="%s" stroke="#666666"/>`,
+		d.line(`<g class="bar"><title>%s</title><rect x="%.1f" y="%d" width="%.1f" height="%d" fill="%s" stroke="#666666"/>`,
 			escape(l.name+": "+bar.text), from, y, to-from, svgLane, d.fill(bar.key))
 		if text := cut(number+"  "+bar.text, to-from-8); text != "" {
 			d.line(`<text x="%.1f" y="%d">%s</text>`, from+4, y+svgLane-9, escape(text))
@@ -191,13 +191,32 @@ func (d *drawing) lane(l lane, y int) {
 	}
 }
 
-// countdown draws the remaining TTL of the resolver: at the top of its lane the
-// longest that was seen, at the bottom nothing.
-func (d *drawing) countdown(y int) {
-	longest := time.Duration(1)
+// longest is the longest remaining TTL that was seen.
+func (d *drawing) longest() time.Duration {
+	longest := time.Duration(0)
 	for _, s := range d.t.Samples {
 		longest = max(longest, s.Resolver.TTL)
 	}
+	return longest
+}
+
+// label names a lane, on two lines where one has no room for all of it.
+func (d *drawing) label(name string, y int) {
+	lines, at := []string{name}, y+svgLane-9
+	if first, rest, two := strings.Cut(name, " "); two && cut(name, svgLeft-20) != name {
+		lines, at = []string{first, rest}, y+svgLane/2-3
+	}
+	d.line(`<g><title>%s</title>`, escape(name))
+	for i, text := range lines {
+		d.line(`<text x="%d" y="%d" text-anchor="end">%s</text>`, svgLeft-10, at+14*i, escape(cut(text, svgLeft-20)))
+	}
+	d.line(`</g>`)
+}
+
+// countdown draws the remaining TTL of the resolver: at the top of its lane the
+// longest that was seen, at the bottom nothing.
+func (d *drawing) countdown(y int) {
+	longest := max(d.longest(), 1)
 	points := make([]string, len(d.t.Samples))
 	for i, s := range d.t.Samples {
 		points[i] = fmt.Sprintf("%.1f,%.1f", d.x(s.asked(s.Resolver)), float64(y)+svgLane*(1-float64(s.Resolver.TTL)/float64(longest)))
@@ -205,14 +224,14 @@ func (d *drawing) countdown(y int) {
 	d.line(`<polyline points="%s" fill="none" stroke="#222222" stroke-width="1.2"><title>remaining TTL, %s at the top</title></polyline>`, strings.Join(points, " "), longest)
 }
 
-// cut leaves of a text what fits into so many pixels.
+// cut leaves of a text what fits into so many pixels, and says that there is more.
 func cut(text string, room float64) string {
 	letters := []rune(text)
 	if fit := int(room / svgLetter); fit < len(letters) {
-		if fit < 1 {
+		if fit < 3 {
 			return ""
 		}
-		return string(letters[:fit])
+		return string(letters[:fit-1]) + "…"
 	}
 	return text
 }
@@ -246,5 +265,10 @@ func (d *drawing) legend(y int) {
 	for i, key := range d.keys {
 		d.line(`<rect x="%d" y="%d" width="16" height="16" fill="%s" stroke="#666666"/>`, svgLeft, y+22*i, d.fill(key))
 		d.line(`<text x="%d" y="%d">%s</text>`, svgLeft+24, y+22*i+13, escape(fmt.Sprintf("%d  %s", i+1, key)))
+	}
+	if len(d.t.Samples) > 0 {
+		y += 22 * len(d.keys)
+		d.line(`<path d="M%d %dL%d %d" stroke="#222222" stroke-width="1.2"/>`, svgLeft, y, svgLeft+16, y+16)
+		d.line(`<text x="%d" y="%d">line in the resolver's lane: what is left of its TTL, from %s down to nothing</text>`, svgLeft+24, y+13, d.longest())
 	}
 }
