@@ -19,13 +19,12 @@ export class Live {
     this.again = false;
     this.failures = 0;
     this.started = -Infinity;
+    document.addEventListener("visibilitychange", () => document.hidden || this.soon());
   }
 
   start() {
-    this.stopped = false;
+    this.stopped = this.knows = false;
     this.soon();
-    this.stream();
-    document.addEventListener("visibilitychange", () => document.hidden || this.soon());
   }
 
   // soon looks as soon as it may: many calls at once make one look, and one that
@@ -45,10 +44,14 @@ export class Live {
     this.again = false;
     this.started = performance.now();
     try {
-      const [status, history] = await Promise.all([ask("status"), past()]);
+      const asked = ask("status");
+      if (!this.knows) await asked; // one wrong token is told once
+      const [status, history] = await Promise.all([asked, past()]);
       this.failures = 0;
       this.saw(status, history);
       this.stands(this.streaming ? "live" : "polling");
+      if (!this.knows) this.stream();
+      this.knows = true;
     } catch (error) {
       this.failed(error);
     }
