@@ -4,7 +4,7 @@
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 BUILT := $(or $(SOURCE_DATE_EPOCH),$(shell git log -1 --format=%ct 2>/dev/null))
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint v2.15.0
-MODULES := . $(wildcard providers/conformance)
+MODULES := . providers/conformance pkg/web/webtest
 
 .PHONY: build test lint cover fuzz soak demo bench package clean
 

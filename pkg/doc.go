@@ -49,6 +49,7 @@
 //	    control/           the socket that commands and status go through
 //	    notify/            chat rooms, mail and webhooks are told what happened
 //	    web/               the dashboard: one page over what control answers
+//	      webtest/         a module of tests that look at it with a real browser
 //	    config/            the config file becomes typed values
 //	  assembly
 //	    daemon/            the loop that feeds the engine and carries out its effects

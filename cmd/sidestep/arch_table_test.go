@@ -77,6 +77,7 @@ var rooms = map[string]allowed{
 	"pkg/metrics":                   {mods: "github.com/prometheus/client_golang"},
 	"pkg/control":                   {mods: "golang.org/x/sys/unix"},
 	"pkg/web":                       {},
+	"pkg/web/webtest":               {}, // tests only
 	"pkg/config":                    {own: "record check scenario steer provider", mods: "github.com/spf13/pflag github.com/spf13/viper go.yaml.in/yaml/v3"},
 	"pkg/notify":                    {},
 

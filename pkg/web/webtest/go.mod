@@ -1,0 +1,16 @@
+module sidestep/pkg/web/webtest
+
+go 1.26.0
+
+require (
+	github.com/chromedp/cdproto v0.160.1
+	github.com/chromedp/chromedp v0.23.1
+	sidestep v0.0.0
+)
+
+require (
+	github.com/go-json-experiment/json v0.0.0-20260623181947-01eb4420fa68 // indirect
+	golang.org/x/sys v0.50.0 // indirect
+)
+
+replace sidestep => ../../..
