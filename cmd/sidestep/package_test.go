@@ -120,6 +120,9 @@ func packageUnpacked(t *testing.T, deb string) {
 		doc + "examples/local-zone/config.yaml": "zones:",
 		doc + "CONFIG.md":                       "# The config file",
 		doc + "CHANGELOG.md":                    "# Changelog",
+		doc + "METRICS.md":                      "# Metrics",
+		doc + "prometheus/alerts.yaml":          "SidestepNoLeader",
+		doc + "grafana/sidestep.json":           "sidestep_leader",
 	} {
 		text, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil || !strings.Contains(string(text), want) {
