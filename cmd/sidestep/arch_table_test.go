@@ -79,7 +79,7 @@ var rooms = map[string]allowed{
 	"pkg/web":                       {},
 	"pkg/web/webtest":               {}, // tests only
 	"pkg/config":                    {own: "record check scenario steer provider", mods: "github.com/spf13/pflag github.com/spf13/viper go.yaml.in/yaml/v3"},
-	"pkg/notify":                    {},
+	"pkg/notify":                    {own: "clock"},
 
 	"pkg/provider/providertest/realserver": {},
 

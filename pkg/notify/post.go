@@ -17,11 +17,6 @@ import (
 	"time"
 )
 
-// sender sends one request; nil makes one.
-type sender interface {
-	Do(*http.Request) (*http.Response, error)
-}
-
 // mostAnswer is how much of an answer is read, in bytes.
 const mostAnswer = 16 << 10
 
@@ -55,21 +50,9 @@ func (r *Receiver) post(ctx context.Context, m Message) (string, error) {
 		return "", r.failed(false, 0, "make the request: the URL cannot be used") // the error shows it
 	}
 	request.Header.Set("Content-Type", "application/json; charset=utf-8")
-	request.Header.Set("User-Agent", "sidestep")
-	if user := r.url.User; user != nil {
-		password, _ := user.Password()
-		request.SetBasicAuth(user.Username(), password)
-	}
-	client := r.client
-	if client == nil {
-		client = r.newClient()
-	}
-	response, err := client.Do(request)
+	response, err := r.do(request)
 	if err != nil {
-		if inner, ok := errors.AsType[*url.Error](err); ok {
-			err = inner.Err // the rest of it is the URL
-		}
-		return "", r.failed(true, 0, "no answer: %v", err)
+		return "", err
 	}
 	defer func() { _ = response.Body.Close() }()
 	text, err := io.ReadAll(io.LimitReader(response.Body, mostAnswer))
@@ -77,6 +60,23 @@ func (r *Receiver) post(ctx context.Context, m Message) (string, error) {
 		return "", r.failed(true, 0, "read the answer, status %d: %v", response.StatusCode, err)
 	}
 	return r.judge(response, text)
+}
+
+// do sends one request; its error is an *Error.
+func (r *Receiver) do(request *http.Request) (*http.Response, error) {
+	request.Header.Set("User-Agent", "sidestep")
+	if user := r.url.User; user != nil {
+		password, _ := user.Password()
+		request.SetBasicAuth(user.Username(), password)
+	}
+	response, err := r.newClient().Do(request)
+	if err != nil {
+		if inner, ok := errors.AsType[*url.Error](err); ok {
+			err = inner.Err // the rest of it is the URL
+		}
+		return nil, r.failed(true, 0, "no answer: %v", err)
+	}
+	return response, nil
 }
 
 // judge tells from an answer whether the message was taken.

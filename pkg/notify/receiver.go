@@ -3,7 +3,9 @@ package notify
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"crypto/x509"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"net"
@@ -78,6 +80,7 @@ var kindLimits = map[Kind]limits{
 type Receiver struct {
 	kind   Kind
 	host   string // with a port where one was given
+	full   string // the URL as it was given
 	url    *url.URL
 	secret string // signs what is sent to a robot; empty for no signature
 	mail   *mailbox
@@ -85,7 +88,6 @@ type Receiver struct {
 	form   *template.Template
 	hidden []string // what no text may show
 	roots  *x509.CertPool
-	client sender
 }
 
 // Settings are what a receiver is made of.
@@ -102,7 +104,7 @@ func Parse(s Settings) (*Receiver, error) {
 	if err != nil {
 		return nil, errors.New("expected a URL, got a text that cannot be read as one; look at its spaces and percent signs")
 	}
-	r := &Receiver{url: u, kind: schemes[u.Scheme], host: u.Host}
+	r := &Receiver{full: u.String(), url: u, kind: schemes[u.Scheme], host: u.Host}
 	if r.kind == Webhook {
 		r.kind = cmp.Or(vendors[u.Hostname()], Webhook)
 	}
@@ -166,6 +168,15 @@ func (r *Receiver) target() url.URL {
 	}
 	return u
 }
+
+// ID tells receivers apart without their URLs.
+func (r *Receiver) ID() string {
+	sum := sha256.Sum256([]byte(r.full))
+	return string(r.kind) + "-" + hex.EncodeToString(sum[:8])
+}
+
+// Pace is the least time from one message to the next.
+func (r *Receiver) Pace() time.Duration { return kindLimits[r.kind].pace }
 
 // Kind is the kind.
 func (r *Receiver) Kind() Kind { return r.kind }
