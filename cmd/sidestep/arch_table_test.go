@@ -78,7 +78,7 @@ var rooms = map[string]allowed{
 	"pkg/control":                   {mods: "golang.org/x/sys/unix"},
 	"pkg/web":                       {},
 	"pkg/web/webtest":               {}, // tests only
-	"pkg/config":                    {own: "record check scenario steer provider", mods: "github.com/spf13/pflag github.com/spf13/viper go.yaml.in/yaml/v3"},
+	"pkg/config":                    {own: "record check notify scenario steer provider", mods: "github.com/spf13/pflag github.com/spf13/viper go.yaml.in/yaml/v3"},
 	"pkg/notify":                    {own: "clock"},
 
 	"pkg/provider/providertest/realserver": {},
@@ -86,7 +86,7 @@ var rooms = map[string]allowed{
 	// assembly
 	"pkg/daemon": {
 		own: "record check health override scenario steer plan engine probe resolve schedule provider clock cluster lease lease/etcd lease/file lease/none lease/zone " +
-			"store reconcile observe control config metrics rto",
+			"store reconcile observe control config metrics notify rto",
 		mods: "github.com/coreos/go-systemd/v22/daemon golang.org/x/sys/unix",
 	},
 	"pkg/lab":   {mods: "github.com/miekg/dns golang.org/x/sys/unix"},
@@ -96,7 +96,7 @@ var rooms = map[string]allowed{
 		mods: "github.com/spf13/pflag",
 	},
 	"pkg/cli": {
-		own:  "record check override config control daemon drill lab observe provider resolve rto simulate steer",
+		own:  "record check override config control daemon drill lab notify observe provider resolve rto simulate steer",
 		mods: "github.com/rs/zerolog github.com/spf13/cobra github.com/spf13/pflag",
 	},
 	"pkg/bench":           {own: "record steer plan", mods: "golang.org/x/sys/unix"},

@@ -81,7 +81,7 @@ network error, 6 frozen, 10 changes are pending (plan --exit-code).`,
 		a.statusCommand(), a.explainCommand(), a.historyCommand(), a.observeCommand(), a.approveCommand(),
 		a.overrideCommand(), a.drainCommand(), a.undrainCommand(), a.freezeCommand(), a.unfreezeCommand(),
 		a.drillCommand(),
-		a.simulateCommand(), a.rtoCommand(), a.validateCommand(), a.configCommand(),
+		a.simulateCommand(), a.rtoCommand(), a.validateCommand(), a.configCommand(), a.notifyCommand(),
 		a.importCommand(), a.releaseCommand(),
 		a.versionCommand(), a.completionCommand(),
 	)

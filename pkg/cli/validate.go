@@ -21,6 +21,7 @@ type validation struct {
 	Warnings []string              `json:"warnings"`
 	Etcd     *etcdValidity         `json:"etcd,omitempty"` // what the etcd that holds the lease said, when it was asked
 	Zones    []daemon.ZoneValidity `json:"zones"`
+	Notify   []string              `json:"notify"` // who is told, by kind and host, and what about; the dead man's switch
 }
 
 type etcdValidity struct {
@@ -55,7 +56,8 @@ zone files too, have to be there and readable. Of each zone it says what its
 provider can promise: how a value is paused, whether writes are atomic and
 fenced, how late a call may still take effect, how many calls it may make. A
 permission that the checks need and this process does not have is a warning: the
-config may be meant for another machine or user.
+config may be meant for another machine or user. Who is told of what is shown by
+kind and host; whether it arrives says: sidestep notify test.
 
 With --online the providers are asked too, all zones side by side: whether the
 key is good and what it may do, as far as the API tells, whether the zone is
@@ -79,7 +81,7 @@ should.`,
 }
 
 func (a *app) validate(ctx context.Context, online bool) error {
-	answer := validation{Errors: []string{}, Warnings: []string{}, Zones: []daemon.ZoneValidity{}}
+	answer := validation{Errors: []string{}, Warnings: []string{}, Zones: []daemon.ZoneValidity{}, Notify: []string{}}
 	path, err := config.Find(a.environment)
 	if err != nil {
 		return a.invalid(answer, err)
@@ -89,7 +91,7 @@ func (a *app) validate(ctx context.Context, online bool) error {
 	if err != nil {
 		return a.invalid(answer, err)
 	}
-	answer.Valid = true
+	answer.Valid, answer.Notify = true, notifiedText(cfg)
 	for _, w := range cfg.Warnings {
 		answer.Warnings = append(answer.Warnings, w.String())
 	}
@@ -178,6 +180,9 @@ func (a *app) printValidation(answer validation, online bool) {
 		if online {
 			a.printAsked(z)
 		}
+	}
+	for _, line := range answer.Notify {
+		fmt.Fprintln(a.io.Out, line)
 	}
 	if !online {
 		fmt.Fprintln(a.io.Out, "not asked: whether the keys are good, the zones there, and what is in them: sidestep validate --online")

@@ -54,6 +54,8 @@ func (b *builder) build(root *item) {
 	b.sceneRules(root.at("sites"))
 	b.canaryRules(root.at("canary"))
 	b.massRules(root.at("guard", "mass"))
+	b.notifies(root.at("notify"))
+	b.ping(root.at("ping"))
 }
 
 // absolute makes a path absolute, counting from the file's folder.

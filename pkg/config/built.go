@@ -9,9 +9,6 @@ var notBuilt = map[string]string{
 	"control.listen": "the dashboard and the API over TCP",
 	"control.tokens": "the dashboard and the API over TCP",
 	"control.tls":    "the dashboard and the API over TCP",
-
-	"notify": "notifications",
-	"ping":   "the dead-man ping",
 }
 
 func (l *log) refuseNotBuilt(it *item, pattern string) {

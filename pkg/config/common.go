@@ -17,11 +17,12 @@ var ownKeys = []string{
 
 // Common is a config without what may differ between nodes that steer the same: who a
 // node is, where it keeps its state and who may talk to it, its canary, the address
-// that probes leave from, secrets, and how it reaches the etcd and the providers. It is
+// that probes leave from, whom it tells, secrets, and how it reaches the etcd and the providers. It is
 // to be shown and compared, and to nothing else.
 func (c *Config) Common() *Config {
 	out := *c
 	out.Node, out.State, out.Control, out.Canary = Node{}, State{}, Control{}, Canary{}
+	out.Notify, out.Ping = nil, Ping{}
 	out.Etcd = Etcd{Prefix: c.Etcd.Prefix}
 	if len(c.Etcd.Endpoints) > 0 {
 		out.Etcd.Endpoints = []string{"http://127.0.0.1:2379"} // there is one

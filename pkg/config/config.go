@@ -30,6 +30,8 @@ type Config struct {
 	Scenarios []scenario.Scenario    // in the order of the file, without rings
 	Records   []*steer.Spec          // in the order of the file, each key once
 	Vantages  Vantages
+	Notify    []Notify // in the order of the file, each URL once
+	Ping      Ping
 	Sources   Sources
 	Warnings  []Warning // sorted by position
 }

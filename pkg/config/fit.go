@@ -28,6 +28,7 @@ type field struct {
 	need bool   // an error when it is missing
 	of   string // the only providers that have the key; empty for all
 	doc  string // what it means
+	text string // more of it, for CONFIG.md; only of keys at the top
 }
 
 // fault is what is wrong with one value.

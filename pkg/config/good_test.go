@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"sidestep/pkg/check"
+	"sidestep/pkg/notify"
 	"sidestep/pkg/provider"
 	"sidestep/pkg/record"
 	"sidestep/pkg/scenario"
@@ -118,6 +119,8 @@ func TestEveryKeyReachesTheConfig(t *testing.T) {
 		},
 		Sites: fullSites(), Scenarios: fullScenarios(),
 		Records: fullRecords(),
+		Notify:  fullNotify(),
+		Ping:    Ping{URL: provider.NewSecret("https://hc.example.com/MARKER"), Every: 90 * time.Second, Host: "hc.example.com", Masked: "https://hc.example.com/***"},
 		Sources: Sources{
 			Leader: at(5, 16),
 			Checks: map[string]Position{"web": at(28, 3), "ssh": at(49, 3), "smtps": at(50, 3)},
@@ -213,6 +216,24 @@ func fullRecords() []*steer.Spec {
 				{Value: "203.0.113.21", Probe: "203.0.113.21", Site: "dc2", When: "calm"},
 				{Value: "203.0.113.31", Probe: "203.0.113.31", When: "disaster", Mode: steer.Standby},
 			},
+		},
+	}
+}
+
+func fullNotify() []Notify {
+	return []Notify{
+		{
+			URL: provider.NewSecret("https://hooks.slack.com/services/MARKER/MARKER"), On: []notify.Topic{notify.Down, notify.Up},
+			Kind: notify.Slack, Host: "hooks.slack.com", Masked: "https://hooks.slack.com/***",
+		},
+		{
+			URL:      provider.NewSecret("smtp://ann:MARKER@mx.example.com:2525?from=sidestep@example.com&to=ops@example.com"),
+			On:       notify.Topics,
+			Insecure: true, Kind: notify.Mail, Host: "mx.example.com:2525", Masked: "smtp://mx.example.com:2525?from=***@***&to=***@***",
+		},
+		{
+			URL: provider.NewSecret("https://alerts.example.com/MARKER"), On: []notify.Topic{notify.OverrideOld},
+			Template: `{"text": "{{.Text}}"}`, Kind: notify.Webhook, Host: "alerts.example.com", Masked: "https://alerts.example.com/***",
 		},
 	}
 }

@@ -25,8 +25,8 @@ var schema = object(
 	field{name: "sites", kind: named("sites", object(siteKeys...)), doc: "data centres: what reaches them, and how they come back"},
 	field{name: "scenarios", kind: named("scenarios", object(scenarioKeys...)), doc: "conditions for answers, from verdicts and sites; what is not known stays so, unless the rest settles it"},
 	field{name: "records", kind: listOf(object(recordKeys...)), doc: "the record sets that sidestep steers"},
-	field{name: "notify", kind: listOf(object(notifyKeys...)), doc: "who is told"},
-	field{name: "ping", kind: object(pingKeys...), doc: "a dead man's switch, fed by the loop that works"},
+	field{name: "notify", kind: listOf(object(notifyKeys...)), doc: "who is told", text: notifyText},
+	field{name: "ping", kind: object(pingKeys...), doc: "a dead man's switch, fed by the loop that works", text: pingText},
 )
 
 // hostWord is what a node or vantage is called: printable, no spaces, because
@@ -131,11 +131,14 @@ var guardKeys = []field{
 }
 
 var notifyKeys = []field{
-	{name: "url", kind: secret(), need: true, doc: "where to"},
-	{name: "on", kind: oneOrMore(choice("down", "up", "write", "guard", "leader", "override-old")), doc: "what about"},
+	{name: "url", kind: secret(), need: true, doc: "where to, of one of the forms above"},
+	{name: "on", kind: oneOrMore(choice("down", "up", "write", "guard", "leader", "override-old")), word: "all of them", doc: "what about"},
+	{name: "template", kind: text("a template of Go's text/template that makes JSON"), word: "all that there is", doc: "only of a webhook: what is posted"},
+	{name: "insecure", kind: boolean(), def: "false", doc: "your word that a connection without TLS is meant"},
 }
 
 var pingKeys = []field{
-	{name: "url", kind: secret(), need: true, doc: "what is called"},
+	{name: "url", kind: secret(), need: true, doc: "what is called, by GET; an answer of status 2xx is one"},
 	{name: "every", kind: duration(time.Second), def: "1m", doc: "how often"},
+	{name: "insecure", kind: boolean(), def: "false", doc: "your word that a connection without TLS is meant"},
 }

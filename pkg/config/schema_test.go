@@ -137,7 +137,7 @@ here is an error, and so is one whose feature this version does not have yet (ma
 - **Secrets** are ` + "`env:NAME`" + ` (an environment variable), ` + "`file:PATH`" + ` (relative to the config's folder; line breaks at the end are cut off),
   ` + "`credential:NAME`" + ` (a file in systemd's $CREDENTIALS_DIRECTORY), or the text itself. No output shows them.
 - **Nodes that share an etcd** compare their configs by a digest, and status names those whose config is another. What may differ from node
-  to node is not in it: node, state, control, canary, the source and the certificate files of checks, verify.servers, every secret, and how the node
+  to node is not in it: node, state, control, canary, notify, ping, the source and the certificate files of checks, verify.servers, every secret, and how the node
   reaches etcd (all but its prefix) and the providers (endpoint, server, transfer_from, file, listen, profile, region, role_arn, tsig, insecure).
 - ` + "`NAME`" + ` in a path stands for a name of your own, ` + "`[]`" + ` for an element of a list.
 - The file must belong to root or to the user, and nobody else may be able to write it.
@@ -148,7 +148,7 @@ func reference() string {
 	var out strings.Builder
 	out.WriteString(referenceHead)
 	for _, f := range schema.fields {
-		fmt.Fprintf(&out, "\n## %s\n\n%s.\n\n| key | takes | default | meaning |\n|---|---|---|---|\n", f.name, sentence(f.doc))
+		fmt.Fprintf(&out, "\n## %s\n\n%s.\n%s\n| key | takes | default | meaning |\n|---|---|---|---|\n", f.name, sentence(f.doc), f.text)
 		row(&out, f.name, &f)
 		walk(f.kind, f.name, func(path string, f *field) { row(&out, path, f) })
 	}

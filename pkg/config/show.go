@@ -128,6 +128,8 @@ func (c *Config) shown() shown {
 		{"sites", showSites(c.Sites, c.Vantages)},
 		{"scenarios", showScenarios(c.Scenarios)},
 		{"records", records},
+		{"notify", showNotify(c.Notify)},
+		{"ping", showPing(c.Ping)},
 	}
 }
 

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"runtime"
@@ -17,6 +18,7 @@ import (
 	"sidestep/pkg/lease"
 	"sidestep/pkg/lease/etcd"
 	"sidestep/pkg/metrics"
+	"sidestep/pkg/notify"
 	"sidestep/pkg/probe"
 	"sidestep/pkg/provider"
 	"sidestep/pkg/reconcile"
@@ -31,15 +33,16 @@ type Options struct {
 	Registry provider.Registry
 	Logger   *slog.Logger // nil logs nothing
 	Version  string
-	Built    time.Time                      // when; a clock that shows less is wrong; zero is not known
-	ReadOnly bool                           // probe, decide and plan, and never write
-	Once     bool                           // for a one-shot command: nothing is done but what it asks for
-	Alone    bool                           // the process is this daemon's alone: its Go runtime is tuned to it
-	Write    bool                           // the state directory and the zones may be written
-	Probe    probe.Func                     // nil probes for real
-	Resolver resolve.Options                // who is asked for targets that are names; the zero value asks those of this machine
-	Clock    clock.Clock                    // nil is the system's
-	Load     func() (*config.Config, error) // reads the config anew; nil refuses to reload
+	Built    time.Time                            // when; a clock that shows less is wrong; zero is not known
+	ReadOnly bool                                 // probe, decide and plan, and never write
+	Once     bool                                 // for a one-shot command: nothing is done but what it asks for
+	Alone    bool                                 // the process is this daemon's alone: its Go runtime is tuned to it
+	Write    bool                                 // the state directory and the zones may be written
+	Probe    probe.Func                           // nil probes for real
+	Resolver resolve.Options                      // who is asked for targets that are names; the zero value asks those of this machine
+	Clock    clock.Clock                          // nil is the system's
+	Sender   func(*notify.Receiver) notify.Sender // what sends to a receiver; nil is the receiver
+	Load     func() (*config.Config, error)       // reads the config anew; nil refuses to reload
 }
 
 // Daemon is one controller. Make one with New, and use it for Run or for one
@@ -102,6 +105,8 @@ type Daemon struct {
 	tuned     int                  // the most targets that the Go runtime was fitted to
 	unheard   map[record.Name]bool // zones from which no word came since the start; nil when all have told
 	news      bool                 // something changed that was not saved yet
+	people    announcer            // who tell people what happens
+	kept      json.RawMessage      // of a command: what a daemon is to say, as it found it
 }
 
 // New builds everything, and looks into the state directory. It sends nothing,
@@ -147,6 +152,8 @@ func New(options Options) (*Daemon, error) {
 
 func (d *Daemon) build() error {
 	d.steered.set(d.config)
+	d.people = d.newAnnouncer()
+	d.setReceivers(d.config)
 	zones, err := d.adapters()
 	if err != nil {
 		return err

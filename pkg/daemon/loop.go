@@ -119,6 +119,7 @@ func (d *Daemon) step(event engine.Event) engine.Effects {
 	d.append(lines(effects.Journal)...)
 	for _, entry := range effects.Journal {
 		d.logEntry(entry)
+		d.announceEntry(entry)
 	}
 	if effects.Canary {
 		d.canary.ask()

@@ -95,6 +95,7 @@ func (d *Daemon) putInForce(next *config.Config) {
 	d.config, d.loaded = next, d.clock.Wall()
 	d.configureMeter(next)
 	d.steered.set(next)
+	d.setReceivers(next)
 	d.step(engine.Configure{Config: d.engineConfig(next)})
 	jobs := d.jobs()
 	d.schedule.Set(jobs)
@@ -103,6 +104,7 @@ func (d *Daemon) putInForce(next *config.Config) {
 		d.useMemory(len(jobs))
 	}
 	d.canary.set(next.Canary)
+	d.compareNews()
 	d.lookSoon(0, zonesOf(d.options.Config)...)
 	if d.nodes != nil {
 		d.nodes.Reconfigured(digest(next))

@@ -70,6 +70,7 @@ func (d *Daemon) wrote(w reconcile.Write) {
 			d.ages[w.Zone] = zoneAge{listed: d.ages[w.Zone].listed, written: d.clock.Wall()}
 			d.wroteTo(w.Zone)
 		}
+		d.announceWrites(lines)
 		d.writes = append(d.writes, lines...)
 		d.writes = d.writes[max(0, len(d.writes)-keptWrites):]
 	})
@@ -94,6 +95,7 @@ func (d *Daemon) report(r reconcile.Report) {
 		d.ask(func(*engine.Engine) {
 			d.sawRival(r.Zone, r.Rival)
 			d.listed(r.Zone)
+			d.announceTrouble(r.Zone, "", nil)
 			d.step(engine.Seen{Zone: *r.Seen})
 		})
 		return
@@ -104,6 +106,7 @@ func (d *Daemon) report(r reconcile.Report) {
 	d.ask(func(*engine.Engine) {
 		d.sawRival(r.Zone, r.Rival)
 		d.listed(r.Zone)
+		d.announceTrouble(r.Zone, "", nil)
 		d.step(engine.Done{Zone: *r.Seen, Applied: r.Applied})
 	})
 }
@@ -129,6 +132,7 @@ func (d *Daemon) sawRival(zone record.Name, rival *reconcile.TwoWritersError) {
 		d.log.Error("two writers", "zone", string(zone), "error", rival)
 		d.rivalTold[zone] = rival.Holder
 		d.journalRival(zone, rival)
+		d.announceLeader(zone, "two writers: "+rival.Error())
 	}
 	if rival == nil {
 		delete(d.rivals, zone)
@@ -174,6 +178,7 @@ func (d *Daemon) reportFailed(r reconcile.Report) {
 		if rival != nil {
 			d.sawRival(r.Zone, rival)
 		}
+		d.announceTrouble(r.Zone, what, r.Err)
 		d.step(engine.Failed{Zone: r.Zone, Err: r.Err.Error()})
 	})
 }

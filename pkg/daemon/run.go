@@ -92,6 +92,9 @@ func (d *Daemon) Run(ctx context.Context) error {
 	running.start("schedule", func(ctx context.Context) error { d.schedule.Run(ctx); return nil })
 	running.start("canary", d.watchCanary)
 	running.start("lists", d.keepFresh)
+	running.start("notify", d.people.Run)
+	running.start("reminders", d.remind)
+	running.start("ping", d.pingWhileLooping)
 	if d.nodes != nil {
 		running.start("nodes", d.nodes.Run)
 	}

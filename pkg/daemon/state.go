@@ -65,7 +65,7 @@ func (d *Daemon) lookAtState() error {
 	state, loaded := readState(s, loaded, d.options.Config.State.MaxAge)
 	d.takenUp = loaded.SavedAt
 	if state != nil {
-		d.ends, d.shared = state.Ends, state.Shared
+		d.ends, d.shared, d.kept = state.Ends, state.Shared, state.Notify
 		verdicts := loaded.Recent && !d.options.Once // a command judges by its own rounds
 		d.engine.Restore(state.State, verdicts, loaded.Recent)
 		if d.options.Once {
@@ -96,6 +96,8 @@ type snapshot struct {
 	// Ends and Shared are Daemon.ends and Daemon.shared.
 	Ends   []cluster.End `json:"ends,omitempty"`
 	Shared time.Time     `json:"shared,omitzero"`
+	// Notify is what people are to be told, as package notify keeps it.
+	Notify json.RawMessage `json:"notify,omitempty"`
 }
 
 // watched is when the targets were watched last.
@@ -153,7 +155,8 @@ func (d *Daemon) openState() *store.Notes {
 	}
 	state, loaded := readState(s, loaded, d.options.Config.State.MaxAge)
 	d.ask(func(e *engine.Engine) {
-		if state != nil && !loaded.SavedAt.Equal(d.takenUp) {
+		another := !loaded.SavedAt.Equal(d.takenUp)
+		if state != nil && another {
 			heard, ends := wordsOf(e.View(d.now())), d.ends
 			e.Restore(state.State, false, false)
 			d.ends, d.shared, d.takenUp = state.Ends, state.Shared, loaded.SavedAt
@@ -163,6 +166,9 @@ func (d *Daemon) openState() *store.Notes {
 		}
 		if loaded.Lost() {
 			e.Lose()
+		}
+		if state != nil {
+			d.takeUpNews(state, another)
 		}
 	})
 	d.disk.open(s, nil)
@@ -190,7 +196,7 @@ func (d *Daemon) save() error {
 
 func (d *Daemon) saveTo(s *store.Store) error {
 	err := s.SaveBy(func(w io.Writer) error {
-		return writeState(w, d.engine, snapshot{Watched: d.watchedSince(), Ends: d.ends, Shared: d.shared})
+		return writeState(w, d.engine, snapshot{Watched: d.watchedSince(), Ends: d.ends, Shared: d.shared, Notify: d.newsToSave()})
 	})
 	if err != nil {
 		return err
@@ -253,6 +259,10 @@ func writeState(w io.Writer, e *engine.Engine, beside snapshot) error {
 	if !beside.Shared.IsZero() {
 		out.text(`,"shared":`)
 		out.value(beside.Shared)
+	}
+	if len(beside.Notify) > 0 {
+		out.text(`,"notify":`)
+		out.value(beside.Notify)
 	}
 	out.text("}")
 	return out.err

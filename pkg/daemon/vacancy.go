@@ -95,11 +95,13 @@ func (d *Daemon) lookForLeader(zone record.Name, now engine.Now, seen time.Durat
 		leader := d.leaderOf(zone)
 		d.log.Info("there is a leader again", append(about, "holder", leader.Holder)...)
 		d.journalVacancy("led", zone, leader.Holder, now.Wall.Add(was-now.Boot))
+		d.announceLeader(zone, "there is a leader again: "+leader.Holder)
 		v.told = 0
 	case lasts > most && v.told == 0:
 		v.told = lasts
 		d.log.Error("no leader", append(about, "reason", d.leaderOf(zone).Detail)...)
 		d.journalVacancy("none", zone, "", now.Wall.Add(was-now.Boot))
+		d.announceVacancy(zone, now.Wall.Add(was-now.Boot))
 	case lasts > most && lasts >= 2*v.told:
 		d.log.Error("still no leader", append(about, "for", lasts.Round(time.Second).String(), "reason", d.leaderOf(zone).Detail)...)
 		v.told = lasts

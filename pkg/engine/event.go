@@ -138,6 +138,7 @@ type Entry struct {
 	By      string         `json:"by,omitempty"`
 
 	Override *override.Override `json:"override,omitempty"` // of a line about one
+	Reminder bool               `json:"-"`                  // it says that one is still there, as it does each day
 }
 
 // Work is one zone to be brought to the wanted state. It is a value: the

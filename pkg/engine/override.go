@@ -185,7 +185,7 @@ func (e *Engine) turnWords() {
 			turned = true
 		}
 		if w.begun && e.now.Boot >= w.remind {
-			e.tellWord(w, fmt.Sprintf("%s is still there, since %s and %s: %s", w.Kind, w.From.UTC().Format(time.RFC3339), w.Ends(), w.Reason), "")
+			e.remindOf(w)
 			w.remind = e.nextReminder(w)
 		}
 	}
@@ -313,6 +313,13 @@ func (e *Engine) breakHolds() {
 			}
 		}
 	}
+}
+
+// remindOf tells that an override is still there.
+func (e *Engine) remindOf(w *word) {
+	o := w.Override
+	detail := fmt.Sprintf("%s is still there, since %s and %s: %s", w.Kind, w.From.UTC().Format(time.RFC3339), w.Ends(), w.Reason)
+	e.tell(Entry{Kind: "override", Target: w.Target, Detail: detail, Override: &o, Reminder: true})
 }
 
 func (e *Engine) tellWord(w *word, detail, by string) {

@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,7 +23,7 @@ type room struct {
 	got  []Message
 	at   []time.Time
 	fail func() error // nil takes everything
-	hang bool         // until the context ends
+	hang atomic.Bool  // until the context ends
 }
 
 func (r *room) ID() string          { return r.name }
@@ -29,7 +31,7 @@ func (r *room) Pace() time.Duration { return 4 * time.Second }
 func (r *room) String() string      { return "room " + r.name }
 
 func (r *room) Send(ctx context.Context, m Message) (string, error) {
-	if r.hang {
+	if r.hang.Load() {
 		<-ctx.Done()
 		return "", &Error{To: r.name, Text: "no answer", Again: true}
 	}
@@ -42,6 +44,20 @@ func (r *room) Send(ctx context.Context, m Message) (string, error) {
 	}
 	r.got, r.at = append(r.got, m), append(r.at, time.Now())
 	return "ok", nil
+}
+
+// all is what it got.
+func (r *room) all() []Message {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.got)
+}
+
+// mend has it take everything.
+func (r *room) mend() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.fail = nil
 }
 
 // about lists the titles of sections of a topic.
@@ -108,7 +124,7 @@ func TestCase98OneMessageForOneEvent(t *testing.T) {
 		time.Sleep(time.Minute)
 		b.stop() // before anything was delivered
 		saved := b.State()
-		if len(r.got) != 0 {
+		if len(r.all()) != 0 {
 			t.Fatal("delivered to one who refuses")
 		}
 		b = start(t, saved, Entry{To: r})
@@ -121,17 +137,17 @@ func TestCase98OneMessageForOneEvent(t *testing.T) {
 		b.stop()
 		start(t, b.State(), Entry{To: r}) // a second restart repeats nothing
 		time.Sleep(time.Hour)
-		if down, up := r.about(Down), r.about(Up); fmt.Sprint(down, up) != "[300 targets down] [300 targets up again]" || len(r.got) != 2 {
-			t.Fatalf("%d messages: %q %q", len(r.got), down, up)
+		if down, up := r.about(Down), r.about(Up); fmt.Sprint(down, up) != "[300 targets down] [300 targets up again]" || len(r.all()) != 2 {
+			t.Fatalf("%d messages: %q %q", len(r.all()), down, up)
 		}
 		for _, want := range []string{"300 targets down", "and 290 more", "www.example.com A: pause 198.51.0.1", "record sets that rest on that: www.example.com A"} {
-			if !strings.Contains(r.got[0].Text(), want) {
-				t.Errorf("no %q in %s", want, r.got[0].Text())
+			if !strings.Contains(r.all()[0].Text(), want) {
+				t.Errorf("no %q in %s", want, r.all()[0].Text())
 			}
 		}
 		for _, want := range []string{"down for 5m", "written meanwhile: www.example.com A: pause 198.51.0.1"} {
-			if !strings.Contains(r.got[1].Text(), want) {
-				t.Errorf("no %q in %s", want, r.got[1].Text())
+			if !strings.Contains(r.all()[1].Text(), want) {
+				t.Errorf("no %q in %s", want, r.all()[1].Text())
 			}
 		}
 	})
@@ -141,7 +157,8 @@ func TestCase98OneMessageForOneEvent(t *testing.T) {
 // another, and Tell waits for nobody.
 func TestAHangingReceiverDelaysNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		hangs, refuses, takes := &room{name: "hangs", hang: true}, &room{name: "refuses", fail: func() error { return errors.New("410") }}, &room{name: "takes"}
+		hangs, refuses, takes := &room{name: "hangs"}, &room{name: "refuses", fail: func() error { return errors.New("410") }}, &room{name: "takes"}
+		hangs.hang.Store(true)
 		b := start(t, nil, Entry{To: hangs}, Entry{To: refuses}, Entry{To: takes, On: []Topic{Down}})
 		for i := range 5 {
 			before := time.Now()
@@ -159,14 +176,15 @@ func TestAHangingReceiverDelaysNobody(t *testing.T) {
 		if len(takes.about(Up)) != 0 {
 			t.Error("told of what it does not want")
 		}
-		hangs.hang, refuses.fail = false, nil
+		hangs.hang.Store(false)
+		refuses.mend()
 		b.down(9)
 		time.Sleep(5 * time.Minute)
 		if n := len(hangs.about(Down)); n != 6 {
 			t.Errorf("%d messages arrived late, want 6", n)
 		}
-		if n := len(refuses.about(Down)); n != 1 || refuses.got[0].Dropped != 6 {
-			t.Errorf("after refusals: %d messages, of which the first says that %d were dropped", n, refuses.got[0].Dropped)
+		if n := len(refuses.about(Down)); n != 1 || refuses.all()[0].Dropped != 6 {
+			t.Errorf("after refusals: %d messages, of which the first says that %d were dropped", n, refuses.all()[0].Dropped)
 		}
 	})
 }
@@ -175,9 +193,10 @@ func TestAHangingReceiverDelaysNobody(t *testing.T) {
 // that arrives says how many.
 func TestWhatIsDroppedIsCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		broken := true
+		var broken atomic.Bool
+		broken.Store(true)
 		r := &room{name: "r", fail: func() error {
-			if broken {
+			if broken.Load() {
 				return &Error{Text: "busy", Again: true}
 			}
 			return nil
@@ -189,23 +208,23 @@ func TestWhatIsDroppedIsCounted(t *testing.T) {
 			told++
 			time.Sleep(time.Minute)
 		}
-		broken = false
+		broken.Store(false)
 		time.Sleep(10 * time.Minute)
 		got := 0
-		for _, m := range r.got {
+		for _, m := range r.all() {
 			got++
 			got += m.Dropped
 		}
-		if got != told || r.got[0].Dropped != told-mostQueued || !strings.Contains(r.got[0].Text(), "8 messages before this one could not be delivered") {
-			t.Errorf("%d of %d told or counted, first: %s", got, told, r.got[0].Text())
+		if got != told || r.all()[0].Dropped != told-mostQueued || !strings.Contains(r.all()[0].Text(), "8 messages before this one could not be delivered") {
+			t.Errorf("%d of %d told or counted, first: %s", got, told, r.all()[0].Text())
 		}
-		broken = true
+		broken.Store(true)
 		b.down(1)
 		time.Sleep(2 * time.Hour)
-		broken = false
+		broken.Store(false)
 		b.up(1)
 		time.Sleep(2 * time.Minute)
-		last := r.got[len(r.got)-1]
+		last := r.all()[len(r.all())-1]
 		if last.Dropped != 1 || last.Sections[0].Topic != Up {
 			t.Errorf("last: %s", last.Text())
 		}
@@ -232,6 +251,7 @@ func TestPauses(t *testing.T) {
 		time.Sleep(calm + time.Second/2)
 		b.down(1)
 		time.Sleep(10 * time.Minute)
+		b.stop()
 		if got := strings.Join(tries, " "); got != "10s 11s 13s 17s 1m47s 1m51s" {
 			t.Errorf("tried at %s", got)
 		}
@@ -249,7 +269,7 @@ func TestFlappingIsCapped(t *testing.T) {
 			b.up(0)
 			time.Sleep(15 * time.Second)
 		}
-		if n := len(r.got); n > 3*6*perWindow+1 || n < 3*6*perWindow-perWindow {
+		if n := len(r.all()); n > 3*6*perWindow+1 || n < 3*6*perWindow-perWindow {
 			t.Errorf("%d messages in three hours", n)
 		}
 	})
@@ -271,8 +291,8 @@ func TestWhatIsLeftToTheLeader(t *testing.T) {
 		time.Sleep(time.Minute)
 		leave(Up, 2)
 		time.Sleep(time.Minute)
-		if len(r.got) != 0 {
-			t.Fatalf("a standby says: %s", r.got[0].Text())
+		if len(r.all()) != 0 {
+			t.Fatalf("a standby says: %s", r.all()[0].Text())
 		}
 		b.TakeOver()
 		time.Sleep(time.Minute)
@@ -281,7 +301,7 @@ func TestWhatIsLeftToTheLeader(t *testing.T) {
 		}
 		b.up(0)
 		time.Sleep(time.Minute)
-		if last := r.got[len(r.got)-1].Text(); !strings.Contains(last, "down for 23m0s") {
+		if last := r.all()[len(r.all())-1].Text(); !strings.Contains(last, "down for 23m0s") {
 			t.Errorf("the way back: %s", last)
 		}
 		b.Compare(func(string) (bool, bool) { return false, false }, false) // the rest is out of the config
@@ -328,8 +348,8 @@ func TestOtherTopics(t *testing.T) {
 		b.Tell(Event{Topic: OverrideOld, At: now, About: "dc1", Text: "drain is still there"})
 		time.Sleep(time.Minute)
 		want := "sidestep mon-1: example.com: cannot be written: 401\\r\\nX: y; guard max_changes; mon-1: leads; an override is still there"
-		if len(r.got) != 1 || r.got[0].Title() != want {
-			t.Errorf("%d messages, first: %s", len(r.got), r.got[0].Title())
+		if len(r.all()) != 1 || r.all()[0].Title() != want {
+			t.Errorf("%d messages, first: %s", len(r.all()), r.all()[0].Title())
 		}
 	})
 }
