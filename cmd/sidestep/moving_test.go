@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-const movingFile = "../../examples/moving-from/README.md"
+const movingFile = "../../examples/moving-from.md"
 
 func movingPage(t *testing.T) string {
 	t.Helper()
