@@ -182,7 +182,7 @@ func TestMetricsOfARun(t *testing.T) {
 	}
 	during := until("the write", func(page string) bool {
 		return series(t, page, targetUp) == 0 &&
-			series(t, page, `sidestep_writes_total{action="pause",outcome="ok",zone="example.com."}`) == 1 &&
+			series(t, page, `sidestep_writes_total{action="pause",outcome="ok",zone="example.com."}`) >= 1 &&
 			series(t, page, `sidestep_record_set_live{name="www.example.com.",type="A",variant="",zone="example.com."}`) == 1
 	})
 	for _, grows := range []string{
@@ -198,7 +198,7 @@ func TestMetricsOfARun(t *testing.T) {
 		t.Fatal(err)
 	}
 	until("the way back", func(page string) bool {
-		return series(t, page, targetUp) == 1 && series(t, page, `sidestep_writes_total{action="resume",outcome="ok",zone="example.com."}`) == 1
+		return series(t, page, targetUp) == 1 && series(t, page, `sidestep_writes_total{action="resume",outcome="ok",zone="example.com."}`) >= 1
 	})
 	check := exec.Command(promtool, "check", "metrics")
 	check.Stdin = strings.NewReader(during)
