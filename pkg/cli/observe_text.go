@@ -251,7 +251,7 @@ func viewRow(v observe.View) []string {
 	if v.Outcome.Negative() {
 		detail = "held as long as the SOA of the zone says"
 		if v.TTL == 0 {
-			detail = "it does not tell for how long"
+			detail = "for less than a second more, or it does not tell for how long"
 		}
 	}
 	for _, alias := range v.Aliases {

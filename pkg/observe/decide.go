@@ -143,7 +143,7 @@ func (s Sample) cacheDenies() string {
 // more says for how long a cache holds what it answers.
 func (v View) more() string {
 	if v.TTL == 0 && v.Outcome.Negative() {
-		return "for a time that it does not tell" // no SOA came with it, or the last second runs
+		return "for less than a second more, or a time that it does not tell" // without an SOA
 	}
 	return fmt.Sprintf("for %s more", v.TTL)
 }
