@@ -174,6 +174,30 @@ func TestAHangingReceiverDelaysNoFailover(t *testing.T) {
 	})
 }
 
+// A command that saves without a daemon loses nothing of what that has to say.
+func TestACommandKeepsWhatIsToBeSaid(t *testing.T) {
+	bubbled(t, func(t *testing.T) {
+		w, bag := newWorld(t, class), &mailbag{}
+		bag.hang.Store(true)
+		d := w.run(w.telling(bag))
+		time.Sleep(settled)
+		w.site.fail(a)
+		time.Sleep(settled)
+		d.end()
+		one, progress, _ := w.once(true)
+		request := control.OverrideRequest{Kind: "drain", Target: b, For: "forever", Reason: "test"}
+		if _, err := one.OverrideOnce(t.Context(), request, "ann", progress); err != nil {
+			t.Fatal(err)
+		}
+		bag.hang.Store(false)
+		w.run(w.telling(bag))
+		time.Sleep(3 * time.Minute)
+		if !strings.Contains(bag.titles(), "1 target down") {
+			t.Errorf("told: %s", bag.titles())
+		}
+	})
+}
+
 // A standby says nothing of what the leader says, and knows it when it leads.
 func TestAStandbyLeavesItToTheLeader(t *testing.T) {
 	bubbled(t, func(t *testing.T) {
