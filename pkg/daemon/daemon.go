@@ -85,6 +85,7 @@ type Daemon struct {
 	rivals    map[record.Name]*reconcile.TwoWritersError
 	rivalTold map[record.Name]string // whose rivalry the log has
 	ages      map[record.Name]zoneAge
+	alone     map[record.Name]alone // by zone: as it was listed last
 	negatives negatives
 	checked   map[record.Name]control.Verification // by zone: the last one
 	vacant    map[record.Name]*vacancy             // by zone with a lease of its own, and "" for all
@@ -133,6 +134,7 @@ func New(options Options) (*Daemon, error) {
 		rivals:    map[record.Name]*reconcile.TwoWritersError{},
 		rivalTold: map[record.Name]string{},
 		ages:      map[record.Name]zoneAge{},
+		alone:     map[record.Name]alone{},
 		negatives: negatives{of: map[record.Name]time.Duration{}},
 		checked:   map[record.Name]control.Verification{},
 		vacant:    map[record.Name]*vacancy{},

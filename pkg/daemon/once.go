@@ -123,7 +123,7 @@ func (d *Daemon) lookAll(ctx context.Context) error {
 		if report.Err != nil {
 			return &control.Error{Message: report.Err.Error(), Exit: exitOf(report, false)}
 		}
-		d.tell(engine.Seen{Zone: *report.Seen})
+		d.ask(func(*engine.Engine) { d.step(engine.Seen{Zone: *report.Seen, Others: d.othersWrote(z.Name)}) })
 	}
 	return nil
 }

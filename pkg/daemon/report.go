@@ -96,7 +96,7 @@ func (d *Daemon) report(r reconcile.Report) {
 			d.sawRival(r.Zone, r.Rival)
 			d.listed(r.Zone)
 			d.announceTrouble(r.Zone, "", nil)
-			d.step(engine.Seen{Zone: *r.Seen})
+			d.step(engine.Seen{Zone: *r.Seen, Others: d.othersWrote(r.Zone)})
 		})
 		return
 	}
@@ -107,6 +107,7 @@ func (d *Daemon) report(r reconcile.Report) {
 		d.sawRival(r.Zone, r.Rival)
 		d.listed(r.Zone)
 		d.announceTrouble(r.Zone, "", nil)
+		d.othersWrote(r.Zone)
 		d.step(engine.Done{Zone: *r.Seen, Applied: r.Applied})
 	})
 }

@@ -353,7 +353,7 @@ func TestCase82LeaseIsLostAndComesBack(t *testing.T) {
 		l.won <- struct{}{}
 		time.Sleep(5 * time.Second)
 		w.mustLive(b, "203.0.113.7")
-		if n := len(w.log.with("drift")); n != 1 {
+		if n := len(w.log.with("when the zone was listed last")); n != 1 {
 			t.Errorf("that the zone was edited is said %d times: what this process saved itself is no news", n)
 		}
 	})

@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -331,6 +332,8 @@ func (d *Daemon) logEntry(e engine.Entry) {
 		level, message, about = slog.LevelWarn, "stopped by a guard", []any{"target", e.Target, "guard", e.Guard}
 	case e.Kind == "site":
 		message, about = "site", []any{"site", e.Target}
+	case e.Kind == "plan" && !strings.HasPrefix(e.Detail, engine.Drift):
+		message, about = "the zone has changed", []any{"target", e.Target}
 	case e.Kind == "plan":
 		message, about = "changed by somebody else", []any{"target", e.Target}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"sidestep/pkg/config"
 	"sidestep/pkg/control"
+	"sidestep/pkg/engine"
 	"sidestep/pkg/lease"
 	"sidestep/pkg/lease/zone"
 	"sidestep/pkg/provider"
@@ -25,6 +26,7 @@ func (d *Daemon) led(l reconcile.Lead) {
 	case l.Was.Leads:
 		d.log.Error("no longer the leader", "zone", zone, "reason", l.Is.Why)
 		d.journalLeader("lost", l.Zone, l.Is.Why)
+		d.ask(func(*engine.Engine) { d.alone[l.Zone] = alone{} })
 	case l.Is.Holder != "":
 		d.log.Info("standby", "zone", zone, "holder", l.Is.Holder)
 	}

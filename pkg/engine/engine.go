@@ -137,7 +137,7 @@ func (e *Engine) Note(now Now, event Event) Effects {
 	case Results:
 		e.results(ev.Results)
 	case Seen:
-		e.seen(ev.Zone)
+		e.seen(ev)
 	case Failed:
 		e.failed(ev)
 	case Wrote:

@@ -32,7 +32,10 @@ type Tick struct{}
 type Results struct{ Results []check.Result }
 
 // Seen brings a fresh, complete list of a zone.
-type Seen struct{ Zone plan.Zone }
+type Seen struct {
+	Zone   plan.Zone
+	Others bool // another sidestep may have written it since the list before, by right
+}
 
 // Failed says that a zone could not be listed, or not be brought to the wanted
 // state; the reconciler goes on trying.

@@ -9,21 +9,30 @@ import (
 	"sidestep/pkg/record"
 )
 
+// Drift begins what is told of a change that no sidestep made.
+const Drift = "drift: "
+
 // seen takes a fresh list of a zone, and says when the zone answers otherwise
-// than it did when it was listed last: somebody else changed it.
-func (e *Engine) seen(list plan.Zone) {
+// than it did when it was listed last: somebody else changed it, unless another
+// sidestep may have.
+func (e *Engine) seen(ev Seen) {
+	list := ev.Zone
 	z, found := e.zones[list.Name]
 	if !found {
 		return
 	}
 	for _, s := range z.sets {
 		live := record.FindSet(list.Sets, s.spec.Key).Live()
-		if s.published != nil && !slices.Equal(s.published, live) {
-			e.tell(Entry{
-				Kind: "plan", Target: s.spec.Key.String(),
-				Detail: fmt.Sprintf("drift: live is %s, was %s when the zone was listed last", words(live), words(s.published)),
-			})
+		if s.published == nil || slices.Equal(s.published, live) {
+			continue
 		}
+		detail := fmt.Sprintf("live is %s, was %s when the zone was listed last", words(live), words(s.published))
+		if ev.Others {
+			detail += "; the node that leads, or led until now, may have written that"
+		} else {
+			detail = Drift + detail
+		}
+		e.tell(Entry{Kind: "plan", Target: s.spec.Key.String(), Detail: detail})
 	}
 	e.take(z, list)
 }
