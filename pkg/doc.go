@@ -46,7 +46,7 @@
 //	    resolve/           the addresses of a name, as the resolvers of this machine tell them
 //	      resolvetest/     a resolver that can be broken, for tests
 //	    metrics/           what Prometheus is told
-//	    control/           the socket that commands and status go through
+//	    control/           what commands and people ask of a daemon, over a socket and TCP
 //	    notify/            chat rooms, mail and webhooks are told what happened
 //	    web/               the dashboard: one page over what control answers
 //	      webtest/         a module of tests that look at it with a real browser

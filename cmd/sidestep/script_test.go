@@ -64,6 +64,9 @@ var scriptCommands = map[string]func(*testscript.TestScript, bool, []string){
 	"terminal": scriptTerminal,
 	// eventually COMMAND... REGEXP  runs a command until its output matches.
 	"eventually": scriptEventually,
+	// ask STATUS METHOD PATH TOKEN [BODY]  asks the API at $FREEPORT until it answers with
+	// STATUS; the answer is the file answer.
+	"ask": scriptAsk,
 	// corrupt DIR  damages every saved state in a state directory.
 	"corrupt": scriptCorrupt,
 	// pick NAME REGEXP FILE  sets $NAME to the first group of what matches.

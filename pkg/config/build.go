@@ -85,6 +85,7 @@ func (b *builder) node(root *item) {
 	if len(b.cfg.Control.Socket) > maxSocket {
 		b.fail(socket.pos, socket.path(), "the path of a unix socket has at most 107 bytes, this one more", "choose a shorter path")
 	}
+	b.overTCP(root.at("control"))
 	b.leader(root.at("leader"))
 }
 

@@ -48,9 +48,25 @@ type State struct {
 	MaxAge time.Duration // older verdicts are forgotten at a start; 0 takes none up
 }
 
-// Control is how commands reach the daemon.
+// Control is how commands and people reach the daemon.
 type Control struct {
-	Socket string // absolute path of the unix socket, at most 107 bytes
+	Socket string  // absolute path of the unix socket, at most 107 bytes
+	Listen string  // ADDR:PORT of the API over TCP; empty for off
+	Tokens []Token // who may use it, each name once
+	TLS    TLS
+}
+
+// Token is what a client of the API over TCP shows.
+type Token struct {
+	Name  string
+	Role  string // read, operate
+	Token provider.Secret
+}
+
+// TLS is what the API over TCP shows its clients; empty where it speaks none.
+type TLS struct {
+	Files     TLSFiles
+	Cert, Key []byte // in PEM; empty where no secrets were read
 }
 
 // Lock is what keeps two sidesteps from writing at once.

@@ -47,16 +47,16 @@ var stateKeys = []field{
 
 var controlKeys = []field{
 	{name: "socket", kind: path("a socket's path"), def: DefaultSocket, doc: "the unix socket where commands talk to the daemon; relative to the config's folder, 107 bytes at most"},
-	{name: "listen", kind: listen(), word: "off", doc: "dashboard, /api/v1, /metrics and /healthz"},
+	{name: "listen", kind: listen(), word: DefaultListen + " where there are tokens, else off", doc: "/api/v1, /metrics and /healthz over TCP; a port that another process has is said, and tried again"},
 	{name: "tokens", kind: listOf(object(
 		field{name: "name", kind: label("a name"), need: true, doc: "who this is, in the journal"},
 		field{name: "role", kind: choice("read", "operate"), need: true, doc: "what the token is good for"},
-		field{name: "token", kind: secret(), need: true, doc: "the token"},
-	)), doc: "who may use the API over TCP"},
+		field{name: "token", kind: secret(), need: true, doc: "the token, a text that nobody can guess: openssl rand -hex 32"},
+	)), doc: "who may use the API over TCP; read looks, operate changes as well; a reload takes up other tokens"},
 	{name: "tls", kind: object(
 		field{name: "cert", kind: path("a PEM file"), need: true, doc: "certificate"},
 		field{name: "key", kind: path("a PEM file"), need: true, doc: "its key"},
-	), doc: "needed to listen elsewhere than on loopback"},
+	), doc: "needed to listen elsewhere than on loopback; a reload takes up a renewed certificate"},
 }
 
 var leaderKeys = []field{

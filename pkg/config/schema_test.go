@@ -2,7 +2,6 @@ package config
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -79,37 +78,6 @@ func TestWhatIsNotBuiltIsInTheSchema(t *testing.T) {
 		fmt.Fprintf(&list, "%s: %s\n", entry, notBuilt[entry])
 	}
 	golden(t, "testdata/not-built.want", list.String())
-}
-
-// TestEveryMissingFeatureIsNamed reads configs that use all of them.
-func TestEveryMissingFeatureIsNamed(t *testing.T) {
-	said := map[string]bool{}
-	generic := regexp.MustCompile(`\[\d+\]`)
-	checks := regexp.MustCompile(`^checks\.[a-z0-9-]+`)
-	signals := regexp.MustCompile(`^sites\.[a-z0-9-]+\.signals\.[a-z0-9-]+`)
-	for _, name := range []string{"not-built"} {
-		_, err := Parse(name, []byte(read(t, "testdata/bad/"+name+".yaml")), world())
-		var all Errors
-		if !errors.As(err, &all) {
-			t.Fatalf("Parse = %v, want Errors", err)
-		}
-		for _, e := range all {
-			feature, found := strings.CutPrefix(e.Problem, "not built yet: ")
-			if !found {
-				t.Errorf("%v: every error of this file should be about a missing feature", e)
-			}
-			key := checks.ReplaceAllString(generic.ReplaceAllString(e.Key, "[]"), "checks.NAME")
-			key = signals.ReplaceAllString(key, "sites.NAME.signals.NAME")
-			said[key+": "+feature] = true
-		}
-	}
-	for entry, feature := range notBuilt {
-		path, _, _ := strings.Cut(entry, "=")
-		plain := strings.TrimSuffix(path, ".value") // an answer without a mapping
-		if !said[path+": "+feature] && !said[plain+": "+feature] {
-			t.Errorf("no error says that %s is not built", entry)
-		}
-	}
 }
 
 func TestWhatIsOffIsAccepted(t *testing.T) {

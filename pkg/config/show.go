@@ -112,7 +112,7 @@ func (c *Config) shown() shown {
 	return shown{
 		{"node", shown{{"name", c.Node.Name}, {"vantage", c.Node.Vantage}}},
 		{"state", shown{{"dir", c.State.Dir}, {"max_age", c.State.MaxAge}}},
-		{"control", shown{{"socket", c.Control.Socket}, {"listen", ""}}},
+		{"control", showControl(c.Control)},
 		{"leader", showLeader(c.Leader)},
 		{"etcd", showEtcd(c.Etcd)},
 		{"reconcile", shown{

@@ -31,6 +31,7 @@ type backend struct {
 
 	override func(context.Context, control.OverrideRequest, string) (control.Overruled, error)
 	clear    func(context.Context, control.ClearRequest, string) (control.Overruled, error)
+	dead     error
 	history  func(control.HistoryRequest, func(json.RawMessage) error) (control.History, error)
 }
 
@@ -69,6 +70,8 @@ func (b backend) Overrides(context.Context) (control.Overrides, error) {
 func (b backend) History(_ context.Context, r control.HistoryRequest, each func(json.RawMessage) error) (control.History, error) {
 	return b.history(r, each)
 }
+
+func (b backend) Alive(context.Context) error { return b.dead }
 
 func (b backend) Approve(ctx context.Context, r control.ApproveRequest, by string) (control.Approval, error) {
 	return b.approve(ctx, r, by)

@@ -64,7 +64,7 @@ func (h HistoryRequest) query() url.Values {
 
 // sendHistory writes History piece by piece: a journal may be larger than what the
 // daemon should hold in memory. What fails halfway is said at its end.
-func sendHistory(w http.ResponseWriter, r *http.Request, b Backend) {
+func sendHistory(b Backend, w http.ResponseWriter, r *http.Request) {
 	request, err := readHistoryRequest(r.URL.Query())
 	if err != nil {
 		reply(w)(nil, err)

@@ -37,10 +37,15 @@ type Backend interface {
 	ClearOverride(ctx context.Context, request ClearRequest, by string) (Overruled, error)
 	// Overrides lists operators' words.
 	Overrides(ctx context.Context) (Overrides, error)
+	// Alive returns once the loop that decides has turned.
+	Alive(ctx context.Context) error
 }
 
 // maxRequest bounds a request's body.
 const maxRequest = 64 << 10
+
+// maxHeader bounds a request's head.
+const maxHeader = 16 << 10
 
 // What a connection may take: somebody who opens many of them, or does not go
 // on, must not use up the descriptors that probes and writes need. How long an
@@ -54,7 +59,7 @@ const (
 // versionHint goes with what a daemon of the same version would understand.
 const versionHint = "the command line and the daemon may be of different versions; restart the daemon after an upgrade"
 
-// Server answers requests on a unix socket.
+// Server answers requests on a unix socket or over TCP.
 type Server struct {
 	listener net.Listener
 	http     *http.Server
@@ -75,16 +80,35 @@ func Listen(path string, backend Backend, logger *slog.Logger) (*Server, error) 
 	if logger == nil {
 		logger = slog.New(slog.DiscardHandler)
 	}
+	mux := routes(backend, anybody)
+	mux.HandleFunc("/", unknown)
+	if m, is := backend.(Metered); is {
+		mux.HandleFunc("GET /metrics", timely(m.Metrics()))
+	}
+	s := newServer(listener, mux, logger)
+	s.http.ConnContext = withPeer
+	return s, nil
+}
+
+// timely gives an answer that this package does not write its time to be taken.
+func timely(handler http.Handler) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(transferWithin))
+		handler.ServeHTTP(w, r)
+	}
+}
+
+// newServer bounds what connections may take.
+func newServer(listener net.Listener, handler http.Handler, logger *slog.Logger) *Server {
 	few := &few{Listener: listener, free: make(chan struct{}, maxConnections)}
-	server := &http.Server{
-		Handler:           routes(backend),
+	return &Server{listener: few, grace: graceAtEnd, http: &http.Server{
+		Handler:           handler,
 		ReadHeaderTimeout: transferWithin,
 		IdleTimeout:       idleWithin,
+		MaxHeaderBytes:    maxHeader,
 		ConnState:         few.follow,
 		ErrorLog:          slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
-		ConnContext:       withPeer,
-	}
-	return &Server{listener: few, http: server, grace: graceAtEnd}, nil
+	}}
 }
 
 // few is a listener with a bound on the connections that are open.
@@ -172,113 +196,10 @@ func (s *Server) Serve(ctx context.Context) error {
 		<-ended
 	}
 	if err != nil && !errors.Is(err, http.ErrServerClosed) {
-		return fmt.Errorf("serve the control socket: %w", err)
+		return fmt.Errorf("answer requests: %w", err)
 	}
 	return nil
 }
 
 // Metered is a Backend that answers scrapes of its metrics, too.
 type Metered interface{ Metrics() http.Handler }
-
-func routes(b Backend) http.Handler {
-	mux := http.NewServeMux()
-	if m, is := b.(Metered); is {
-		metrics := m.Metrics()
-		mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, r *http.Request) {
-			_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(transferWithin))
-			metrics.ServeHTTP(w, r)
-		})
-	}
-	mux.HandleFunc("GET /api/v1/status", func(w http.ResponseWriter, r *http.Request) {
-		reply(w)(b.Status(r.Context(), r.URL.Query().Get("name")))
-	})
-	mux.HandleFunc("GET /api/v1/explain", func(w http.ResponseWriter, r *http.Request) {
-		query := r.URL.Query()
-		reply(w)(b.Explain(r.Context(), ExplainRequest{Name: query.Get("name"), Type: query.Get("type")}))
-	})
-	mux.HandleFunc("GET /api/v1/history", func(w http.ResponseWriter, r *http.Request) { sendHistory(w, r, b) })
-	mux.HandleFunc("POST /api/v1/plan", func(w http.ResponseWriter, r *http.Request) {
-		if request, ok := decode[PlanRequest](w, r); ok {
-			reply(w)(b.Plan(r.Context(), request))
-		}
-	})
-	mux.HandleFunc("POST /api/v1/reconcile", func(w http.ResponseWriter, r *http.Request) {
-		if request, ok := decode[PlanRequest](w, r); ok {
-			reply(w)(b.Reconcile(r.Context(), request))
-		}
-	})
-	mux.HandleFunc("POST /api/v1/approve", func(w http.ResponseWriter, r *http.Request) {
-		if request, ok := decode[ApproveRequest](w, r); ok {
-			reply(w)(b.Approve(r.Context(), request, peer(r.Context())))
-		}
-	})
-	mux.HandleFunc("POST /api/v1/override", func(w http.ResponseWriter, r *http.Request) {
-		if request, ok := decode[OverrideRequest](w, r); ok {
-			reply(w)(b.Override(r.Context(), request, peer(r.Context())))
-		}
-	})
-	mux.HandleFunc("POST /api/v1/override/clear", func(w http.ResponseWriter, r *http.Request) {
-		if request, ok := decode[ClearRequest](w, r); ok {
-			reply(w)(b.ClearOverride(r.Context(), request, peer(r.Context())))
-		}
-	})
-	mux.HandleFunc("GET /api/v1/overrides", func(w http.ResponseWriter, r *http.Request) {
-		reply(w)(b.Overrides(r.Context()))
-	})
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		fail(w, http.StatusNotFound, &Error{
-			Message: fmt.Sprintf("%s %s: this sidestep has no such request", r.Method, r.URL.Path),
-			Hint:    versionHint,
-			Exit:    ExitFailure,
-		})
-	})
-	return mux
-}
-
-func decode[T any](w http.ResponseWriter, r *http.Request) (T, bool) {
-	var request T
-	connection := http.NewResponseController(w)
-	_ = connection.SetReadDeadline(time.Now().Add(transferWithin)) // what does not have one ends by itself
-	defer func() { _ = connection.SetReadDeadline(time.Time{}) }()
-	decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxRequest))
-	decoder.DisallowUnknownFields()
-	err := decoder.Decode(&request)
-	if err == nil {
-		return request, true
-	}
-	no, status := &Error{Message: "read request: " + err.Error(), Hint: versionHint, Exit: ExitUsage}, http.StatusBadRequest
-	if tooLarge, is := errors.AsType[*http.MaxBytesError](err); is {
-		no.Message, no.Hint = fmt.Sprintf("read request: it has more than %d bytes", tooLarge.Limit), ""
-		status = http.StatusRequestEntityTooLarge
-	}
-	fail(w, status, no)
-	return request, false
-}
-
-// reply writes an answer, or the error that stands beside it.
-func reply(w http.ResponseWriter) func(answer any, err error) {
-	return func(answer any, err error) {
-		if err == nil {
-			write(w, http.StatusOK, answer)
-			return
-		}
-		var e *Error
-		if !errors.As(err, &e) {
-			e = &Error{Message: err.Error(), Exit: ExitFailure}
-		}
-		fail(w, http.StatusUnprocessableEntity, e)
-	}
-}
-
-func fail(w http.ResponseWriter, status int, e *Error) {
-	write(w, status, struct {
-		Error *Error `json:"error"`
-	}{e})
-}
-
-func write(w http.ResponseWriter, status int, answer any) {
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(transferWithin))
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(answer) // the client went away
-}

@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -43,6 +45,7 @@ type Options struct {
 	Clock    clock.Clock                          // nil is the system's
 	Sender   func(*notify.Receiver) notify.Sender // what sends to a receiver; nil is the receiver
 	Load     func() (*config.Config, error)       // reads the config anew; nil refuses to reload
+	Mounts   map[string]control.Mount             // what else is served over TCP, by pattern of http.ServeMux, such as a page at /
 }
 
 // Daemon is one controller. Make one with New, and use it for Run or for one
@@ -67,7 +70,11 @@ type Daemon struct {
 	steered  steered
 	progress Progress // nil but in a one-shot command
 	meter    *metrics.Meter
-	turned   atomic.Int64 // when the loop did something last, in milliseconds of Unix time
+	scraped  sync.Once // for scrapes
+	scrapes  http.Handler
+	turned   atomic.Int64          // when the loop did something last, in milliseconds of Unix time
+	access   *control.Access       // who may do what over TCP
+	unheld   atomic.Pointer[error] // why nothing listens there; nil while something does
 	inbox    chan message
 	stopped  chan struct{} // closed when the loop has ended
 
@@ -156,6 +163,7 @@ func (d *Daemon) build() error {
 	d.steered.set(d.config)
 	d.people = d.newAnnouncer()
 	d.setReceivers(d.config)
+	d.letIn(d.config.Control)
 	zones, err := d.adapters()
 	if err != nil {
 		return err

@@ -17,9 +17,11 @@ import (
 	"sidestep/pkg/scenario"
 )
 
-// Metrics answers the scrapes of a Prometheus, until the daemon ends. It is called
-// once.
-func (d *Daemon) Metrics() http.Handler { return d.meter.Handler(d.snapshot) }
+// Metrics answers the scrapes of a Prometheus, until the daemon ends.
+func (d *Daemon) Metrics() http.Handler {
+	d.scraped.Do(func() { d.scrapes = d.meter.Handler(d.snapshot) })
+	return d.scrapes
+}
 
 // scrapeWithin is how long a scrape waits for the loop: less than the ten seconds
 // that a Prometheus waits for the answer.

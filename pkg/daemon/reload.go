@@ -96,6 +96,7 @@ func (d *Daemon) putInForce(next *config.Config) {
 	d.configureMeter(next)
 	d.steered.set(next)
 	d.setReceivers(next)
+	d.letIn(next.Control)
 	d.step(engine.Configure{Config: d.engineConfig(next)})
 	jobs := d.jobs()
 	d.schedule.Set(jobs)
@@ -134,7 +135,9 @@ func needsRestart(old, next *config.Config) []string {
 	}{
 		{"node", old.Node == next.Node},
 		{"state.dir", old.State.Dir == next.State.Dir},
-		{"control", old.Control == next.Control},
+		{"control.socket", old.Control.Socket == next.Control.Socket},
+		{"control.listen", old.Control.Listen == next.Control.Listen},
+		{"control.tls", (old.Control.TLS.Files.Cert == "") == (next.Control.TLS.Files.Cert == "")},
 		{"leader", old.Leader == next.Leader},
 		{"etcd", reflect.DeepEqual(old.Etcd, next.Etcd)},
 		{"reconcile.retry", old.Reconcile.RetryBase == next.Reconcile.RetryBase && old.Reconcile.RetryMax == next.Reconcile.RetryMax},

@@ -86,6 +86,9 @@ func (d *Daemon) Run(ctx context.Context) error {
 		running.start("name server", s.Serve)
 	}
 	running.start("control", socket)
+	if d.options.Config.Control.Listen != "" {
+		running.start("control over TCP", d.serveTCP)
+	}
 	running.start("lease", d.lead)
 	running.start("vacancy", d.watchVacancies)
 	running.start("writer", func(ctx context.Context) error { d.writer.Run(ctx); return nil })

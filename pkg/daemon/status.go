@@ -156,6 +156,9 @@ func (d *Daemon) notices(view engine.View) []string {
 		notices = append(notices, fmt.Sprintf("the reload at %s was refused, and the config of %s is in force: %v",
 			d.refusedAt.Format(time.RFC3339), d.loaded.Format(time.RFC3339), d.refused))
 	}
+	if why := d.unheld.Load(); why != nil {
+		notices = append(notices, fmt.Sprintf("nothing is served over TCP: %v", *why))
+	}
 	notices = append(notices, d.vacancyNotices()...)
 	notices = append(notices, d.nodeNotices()...)
 	return append(notices, d.lateness(d.schedule.Stats())...)
