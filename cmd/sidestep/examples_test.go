@@ -26,7 +26,7 @@ func TestExamplesAreValid(t *testing.T) {
 			writeAll(t, dir, map[string]string{"tsig.key": key, "tsig": key})
 			w := &world{t: t, dir: dir, config: filepath.Join(dir, "config.yaml"), env: []string{
 				"CREDENTIALS_DIRECTORY=" + dir, "TENCENTCLOUD_SECRET_ID=id", "TENCENTCLOUD_SECRET_KEY=key",
-				"CLOUDFLARE_API_TOKEN=token", "AWS_ACCESS_KEY_ID=id", "AWS_SECRET_ACCESS_KEY=key",
+				"CLOUDFLARE_API_TOKEN=token", "SLACK_URL=https://hooks.slack.com/services/T0/B0/x", "SIDESTEP_TOKEN=3f1c9a7e5b2d8f604c1e7a9b3d5f8061", "AWS_ACCESS_KEY_ID=id", "AWS_SECRET_ACCESS_KEY=key",
 			}}
 			if code, out, errOut := w.sidestep("validate"); code != 0 {
 				t.Errorf("validate exited with %d:\n%s%s", code, out, errOut)

@@ -27,7 +27,7 @@ func TestExamples(t *testing.T) {
 					t.Errorf("warning: %s", w)
 				}
 			}
-			checkRoundTrip(t, c)
+			checkRoundTrip(t, c, opts)
 		})
 	}
 }

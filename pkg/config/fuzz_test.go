@@ -32,7 +32,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		c, err := Parse("fuzz.yaml", data, wealthy())
 		if err == nil {
-			checkRoundTrip(t, c)
+			checkRoundTrip(t, c, world())
 			return
 		}
 		var all Errors
@@ -51,7 +51,7 @@ func TestRoundTrip(t *testing.T) {
 		if err != nil {
 			rt.Fatalf("Parse:\n%v\n%s", err, text)
 		}
-		checkRoundTrip(t, c)
+		checkRoundTrip(t, c, world())
 		if t.Failed() {
 			rt.Fatalf("the config was:\n%s", text)
 		}

@@ -333,14 +333,13 @@ func TestShowAndWarningsOfGoodConfigs(t *testing.T) {
 				text += "# " + w.String() + "\n"
 			}
 			golden(t, strings.TrimSuffix(path, ".yaml")+".want", text)
-			checkRoundTrip(t, c)
+			checkRoundTrip(t, c, world())
 		})
 	}
 }
 
-func checkRoundTrip(t *testing.T, c *Config) {
+func checkRoundTrip(t *testing.T, c *Config, opts Options) {
 	t.Helper()
-	opts := world()
 	again, err := Parse(c.File, c.Show(), opts)
 	if err != nil {
 		t.Fatalf("Parse(Show()):\n%v\n%s", err, c.Show())

@@ -132,7 +132,7 @@ func TestCertificatesOfChecksAreRead(t *testing.T) {
 		if w := warnings(c); w != "" {
 			t.Errorf("check %s: warnings %s", text, w)
 		}
-		checkRoundTrip(t, c)
+		checkRoundTrip(t, c, world())
 		if shown := string(c.Show()); strings.Contains(shown, "PRIVATE KEY") || strings.Contains(shown, "CERTIFICATE") {
 			t.Errorf("check %s: Show shows what stands in the files:\n%s", text, shown)
 		}
