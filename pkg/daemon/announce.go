@@ -154,7 +154,7 @@ func (d *Daemon) announceEntry(e engine.Entry) {
 	switch {
 	case e.Kind == "verdict" && e.To == health.Down:
 		d.announce(notify.Event{
-			Topic: notify.Down, About: e.Target, Cause: string(e.Phase) + "/" + string(e.Cause), Text: e.Detail,
+			Topic: notify.Down, About: e.Target, Cause: strings.Trim(string(e.Phase)+"/"+string(e.Cause), "/"), Text: e.Detail,
 			Sets: rests.sets, Left: d.leaves(rests.zones...),
 		})
 	case e.Kind == "verdict" && e.To == health.Up:

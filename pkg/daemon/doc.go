@@ -42,6 +42,12 @@
 // again after a reload, after a person's word, when it hears that another node wrote,
 // and before it foresees, each zone no more often than every five seconds (fresh.go).
 //
+// People are told by package notify of what the journal has, by the node that leads
+// (announce.go): a standby remembers what it leaves to the leader, and says it when it
+// takes over, if it is so new that the one before may not have come to it. The loop
+// hands events over and waits for nobody. The dead man's switch is called only after the
+// loop has answered (ping.go), as the service manager's watchdog is.
+//
 // Run is the daemon; Once is the same machine for one-shot commands, probing
 // by rounds instead of by schedule.
 package daemon
