@@ -98,11 +98,11 @@ func TestBoardIsWhole(t *testing.T) {
 	}
 }
 
-// TestAlertRules has Prometheus' own tool check the rules, and play the scenes that
-// stand beside them.
+// TestAlertRules has Prometheus' own tool check the rules and the scrape, and play the
+// scenes that stand beside them.
 func TestAlertRules(t *testing.T) {
 	promtool := realserver.Require(t, "promtool", prometheusPackage)
-	for _, args := range [][]string{{"check", "rules", "alerts.yaml"}, {"test", "rules", "alerts_test.yaml"}} {
+	for _, args := range [][]string{{"check", "config", "prometheus.yaml"}, {"check", "rules", "alerts.yaml"}, {"test", "rules", "alerts_test.yaml"}} {
 		cmd := exec.Command(promtool, args...)
 		cmd.Dir = alertsDir
 		if out, err := cmd.CombinedOutput(); err != nil {

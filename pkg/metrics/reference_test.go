@@ -21,9 +21,14 @@ const preamble = `# Metrics
 
     curl --unix-socket /run/sidestep/control.sock http://localhost/metrics
 
+and so does ` + "`control.listen`" + `, 127.0.0.1:9953 where the config has ` + "`control.tokens`" + `: on loopback to everybody on
+the machine, elsewhere to a token of the role read, since the names and addresses of the config are in it:
+
+    curl http://127.0.0.1:9953/metrics
+
 Names begin with ` + "`sidestep_`" + ` and times are in seconds. Beside these there are the metrics of every
 program in Go (` + "`go_`, `process_`" + `), of which ` + "`process_resident_memory_bytes` and `process_open_fds`" + ` are
-worth a look. Alert rules are in deploy/prometheus, a board for Grafana in deploy/grafana.
+worth a look. Alert rules, and how to scrape, are in deploy/prometheus, a board for Grafana in deploy/grafana.
 
 The number of series follows from the config alone. A label is a name of the config (check, address,
 zone, name, type, variant, site, provider), the version, or one of the words below. Counters begin at 0 with the
