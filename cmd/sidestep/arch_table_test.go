@@ -86,7 +86,7 @@ var rooms = map[string]allowed{
 	// assembly
 	"pkg/daemon": {
 		own: "record check health override scenario steer plan engine probe resolve schedule provider clock cluster lease lease/etcd lease/file lease/none lease/zone " +
-			"store reconcile observe control config metrics notify rto",
+			"store reconcile observe control config metrics notify rto web",
 		mods: "github.com/coreos/go-systemd/v22/daemon golang.org/x/sys/unix",
 	},
 	"pkg/lab":   {mods: "github.com/miekg/dns golang.org/x/sys/unix"},

@@ -26,8 +26,9 @@ func (a *app) demoCommand() *cobra.Command {
 		Long: `Try it all on this machine: three web servers, a zone, and the daemon.
 
 Everything listens on loopback, on ports that are free, and is gone when you
-press Ctrl-C. The config file is an ordinary one; its path is printed, so that
-the other commands work on it from another terminal.
+press Ctrl-C. The address of the dashboard is printed, for a browser on this
+machine. The config file is an ordinary one; its path is printed, so that the
+other commands work on it from another terminal.
 
 With --script the demo plays a failover story by itself: it breaks and mends the
 web servers, asks the DNS over the wire at each step, prints a timeline, and
@@ -140,6 +141,7 @@ func (a *app) printDemo(w *demoWorld) {
 	fmt.Fprintf(a.io.Out, `
 sidestep demo
 
+  page     %[8]s
   config   %[1]s
   zone     demo.test, served at %[2]s
   servers  %[3]s
@@ -156,7 +158,8 @@ Break a server (modes: refuse, hang, reset, 503), watch, and mend it:
   curl -X POST 'http://%[6]s/break?backend=b1&mode=refuse'
   curl -X POST 'http://%[6]s/mend?backend=b1'
 
-Look at what sidestep sees and does:
+Look at what sidestep sees and does in a browser, at the page above, and drain and
+freeze there; or here:
 
   %[7]s status --config %[1]s
   %[7]s explain www --config %[1]s
@@ -164,7 +167,7 @@ Look at what sidestep sees and does:
 
 A server is down after 3 failures in a row, a second apart. Ctrl-C ends it all.
 
-`, w.config, w.dns, w.serverList(), host, port, w.control.Addr(), program(a.io.Program))
+`, w.config, w.dns, w.serverList(), host, port, w.control.Addr(), program(a.io.Program), w.page())
 }
 
 // program is what a person types in any folder to start what was typed: its name

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	crand "crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -21,6 +22,8 @@ type demoWorld struct {
 	socket   string
 	zone     string
 	dns      string // address of the name server
+	listen   string // address of the dashboard
+	token    string // that it asks for
 	backends []*lab.Backend
 	control  *lab.Control
 }
@@ -34,8 +37,11 @@ func newDemoWorld(dir string, script bool) (*demoWorld, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("demo: %w", err), w.close())
 	}
-	if w.dns, err = freeForDNS(); err != nil {
-		return nil, errors.Join(fmt.Errorf("demo: %w", err), w.close())
+	w.token = crand.Text()
+	for _, addr := range []*string{&w.dns, &w.listen} {
+		if *addr, err = freeAddr(); err != nil {
+			return nil, errors.Join(fmt.Errorf("demo: %w", err), w.close())
+		}
 	}
 	w.control = lab.NewControl(slog.New(slog.DiscardHandler), w.backends...)
 	if err := w.control.Listen("127.0.0.1:0"); err != nil {
@@ -49,10 +55,13 @@ func newDemoWorld(dir string, script bool) (*demoWorld, error) {
 
 func socketIn(dir string) string { return filepath.Join(dir, "control.sock") }
 
-// freeForDNS finds a port of 127.0.0.1 that is free for UDP and for TCP. It is
+// page is the URL of the dashboard, with the token where browsers send it to nobody.
+func (w *demoWorld) page() string { return "http://" + w.listen + "/#token=" + w.token }
+
+// freeAddr finds a port of 127.0.0.1 that is free for UDP and for TCP. It is
 // below those that the kernel gives to outgoing connections (ip(7): 32768 and
 // up), of which the probes make many before the daemon listens.
-func freeForDNS() (string, error) {
+func freeAddr() (string, error) {
 	const first, last, tries = 20000, 32000, 100
 	var err error
 	for range tries {
@@ -61,7 +70,7 @@ func freeForDNS() (string, error) {
 			return addr, nil
 		}
 	}
-	return "", fmt.Errorf("find a port for the name server: %w", err)
+	return "", fmt.Errorf("find a free port: %w", err)
 }
 
 func isFree(addr string) error {
@@ -146,7 +155,10 @@ func (w *demoWorld) configText(t demoTimes) string {
 	return fmt.Sprintf(`# The config of the demo: an ordinary one, only faster than a real zone wants.
 node: {name: demo}
 state: {dir: %[1]s}
-control: {socket: %[2]s}
+control:
+  socket: %[2]s
+  listen: %[13]s
+  tokens: [{name: demo, role: operate, token: %[14]s}]
 reconcile: {debounce: %[3]s}
 adopt: auto   # a real zone asks first
 zones:
@@ -182,7 +194,7 @@ records:
       - {value: %[11]s, site: west, when: west-reached}
     failback: {mode: auto, hold: %[12]s}
 `, filepath.Join(w.dir, "state"), w.socket, secondsText(t.debounce), w.zone, w.dns, w.port(),
-		secondsText(t.interval), secondsText(t.timeout), w.ip(0), w.ip(1), w.ip(2), secondsText(t.hold))
+		secondsText(t.interval), secondsText(t.timeout), w.ip(0), w.ip(1), w.ip(2), secondsText(t.hold), w.listen, w.token)
 }
 
 func secondsText(d time.Duration) string { return fmt.Sprintf("%gs", d.Seconds()) }

@@ -90,7 +90,7 @@ func wantFlagText(t *testing.T, f *pflag.Flag) {
 
 // notBuilt are words of features that this version does not have. Who builds one
 // takes its word out of here.
-var notBuilt = []string{"dashboard", "metrics"}
+var notBuilt = []string{"metrics"}
 
 func TestAFlagThatDoesNotExist(t *testing.T) {
 	for args, want := range map[string]string{

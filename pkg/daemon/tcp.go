@@ -11,6 +11,7 @@ import (
 	"sidestep/pkg/config"
 	"sidestep/pkg/control"
 	"sidestep/pkg/engine"
+	"sidestep/pkg/web"
 )
 
 // letIn takes who may do what over TCP from a config. A certificate that is no pair
@@ -58,13 +59,18 @@ func (d *Daemon) serveTCP(ctx context.Context) error {
 }
 
 // mounts is what is served over TCP beside the API. A Prometheus on this machine needs
-// no token.
+// no token, and the dashboard asks for one itself.
 func (d *Daemon) mounts() map[string]control.Mount {
 	metrics := control.Mount{Handler: d.Metrics()}
 	if at, err := netip.ParseAddrPort(d.options.Config.Control.Listen); err != nil || !at.Addr().IsLoopback() {
 		metrics.Role = control.RoleRead
 	}
 	all := map[string]control.Mount{"GET /metrics": metrics}
+	if page, err := web.Handler(); err == nil {
+		all["/"] = control.Mount{Handler: page}
+	} else {
+		d.log.Error("the dashboard is not served", "error", err)
+	}
 	maps.Copy(all, d.options.Mounts)
 	return all
 }

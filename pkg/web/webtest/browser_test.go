@@ -114,6 +114,7 @@ func (b tab) sound() {
 // accessible has axe look at the page as it is, in light and in dark.
 func (b tab) accessible(what string) {
 	b.Helper()
+	eval[bool](b, axe(b)+`;true`)
 	for _, scheme := range []string{"light", "dark"} {
 		b.do(chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
 			_, err := cdp.Call(ctx, target, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
@@ -122,7 +123,7 @@ func (b tab) accessible(what string) {
 			return err
 		}))
 		b.shoot(what + "-" + scheme)
-		for _, finding := range eval[[]string](b, axe(b)+`;axe.run({resultTypes: ["violations"]}).then((found) => found.violations
+		for _, finding := range eval[[]string](b, `axe.run({resultTypes: ["violations"]}).then((found) => found.violations
 			.filter((v) => ["serious", "critical"].includes(v.impact))
 			.flatMap((v) => v.nodes.map((n) => v.id + " (" + v.impact + "): " + v.help + ": " + n.html.slice(0, 200) + " " + n.failureSummary)))`) {
 			b.Errorf("axe finds in %s, %s: %s", what, scheme, finding)

@@ -16,7 +16,7 @@ func TestDemoInABrowser(t *testing.T) {
 	b.allLive()
 	d.answersWith(t, "www.demo.test", d.hosts...)
 	b.has("#targets .latency", " ms")
-	b.accessible("all well")
+	b.shoot("all well")
 
 	d.turn(t, "break", "b1")
 	b.has("#summary", "1 down")
@@ -30,25 +30,27 @@ func TestDemoInABrowser(t *testing.T) {
 	b.has("#summary", "nothing down")
 	d.answersWith(t, "www.demo.test", d.hosts...)
 
-	drainAndBack(b, d)
+	drainAndBack(b, d, func() { b.shoot("dialog") })
 	phone(b)
+	drainAndBack(b, d, func() { b.accessible("dialog on a phone") })
 	b.accessible("phone")
-	drainAndBack(b, d)
 	b.sound()
 }
 
-// drainAndBack drains the site west by the page, and takes that back.
-func drainAndBack(b tab, d *demo) {
+// drainAndBack drains the site west by the page, looks at the dialog, and takes that
+// back.
+func drainAndBack(b tab, d *demo, look func()) {
 	b.Helper()
 	b.allLive()
 	b.press("drain west")
 	b.has("#dialog .foreseen", d.hosts[2]+" goes out")
-	b.accessible("dialog")
+	look()
 	b.do(chromedp.SetValue(chromedp.CSS("#word-for"), "30m"), chromedp.SendKeys(chromedp.CSS("#word-reason"), "new <b>kernel</b>\r"))
 	b.has("#dialog [role=status]", "said: drain west until")
 	b.do(chromedp.KeyEvent("\r"))
 	b.waitFor("the dialog is closed", `!document.querySelector("#dialog").open`)
 	b.has("#overrides .card", "new <b>kernel</b>")
+	b.has("#overrides .card", "said by demo")
 	b.has("#sites .card", "maintenance")
 	b.has("#records .answer", "paused")
 	d.answersWith(b.T, "www.demo.test", d.hosts[0], d.hosts[1])

@@ -7,9 +7,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,8 +17,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"sidestep/pkg/web"
 )
 
 // patience is how long a test waits for what takes a second on a machine that has
@@ -31,7 +26,7 @@ const patience = 3 * time.Minute
 // demo is a running sidestep demo.
 type demo struct {
 	dir   string
-	page  string   // URL of the dashboard
+	page  string   // URL of the dashboard, with the token
 	dns   string   // address of the name server
 	lab   string   // URL at which servers are broken and mended
 	hosts []string // addresses of b1, b2, b3
@@ -50,7 +45,7 @@ func startDemo(t *testing.T) *demo {
 	}
 	d := &demo{dir: filepath.Join(dir, "demo")}
 	d.read(t, d.run(t, program))
-	d.page = pageFor(t, filepath.Join(d.dir, "control.sock"))
+	d.serves(t)
 	return d
 }
 
@@ -79,6 +74,7 @@ func (d *demo) run(t *testing.T, program string) io.Reader {
 }
 
 var (
+	pageURL    = regexp.MustCompile(`page +(http://127\.0\.0\.1:\S+)`)
 	nameServer = regexp.MustCompile(`served at (\S+)`)
 	breakURL   = regexp.MustCompile(`'(http://\S+)/break\?`)
 	host       = regexp.MustCompile(`b\d at (\d+\.\d+\.\d+\.\d+):`)
@@ -92,35 +88,30 @@ func (d *demo) read(t *testing.T, out io.Reader) {
 	for lines.Scan() && !strings.Contains(text, "Ctrl-C") {
 		text += lines.Text() + "\n"
 	}
-	dns, lab := nameServer.FindStringSubmatch(text), breakURL.FindStringSubmatch(text)
+	page, dns, lab := pageURL.FindStringSubmatch(text), nameServer.FindStringSubmatch(text), breakURL.FindStringSubmatch(text)
 	for _, m := range host.FindAllStringSubmatch(text, -1) {
 		d.hosts = append(d.hosts, m[1])
 	}
-	if dns == nil || lab == nil || len(d.hosts) != 3 {
+	if page == nil || dns == nil || lab == nil || len(d.hosts) != 3 {
 		t.Fatalf("the demo printed\n%s", text)
 	}
-	d.dns, d.lab = dns[1], lab[1]
+	d.page, d.dns, d.lab = page[1], dns[1], lab[1]
 	go func() { _, _ = io.Copy(io.Discard, out) }()
 }
 
-// pageFor serves the dashboard, with the API of a daemon on a socket beside it.
-func pageFor(t *testing.T, socket string) string {
+// serves waits until the page is there: the demo prints its address beforehand.
+func (d *demo) serves(t *testing.T) {
 	t.Helper()
-	handler, err := web.Handler()
-	if err != nil {
-		t.Fatal(err)
+	for end := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
+		response, err := http.Get(d.page)
+		if err == nil {
+			response.Body.Close()
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatal(err)
+		}
 	}
-	mux := http.NewServeMux()
-	mux.Handle("/", handler)
-	mux.Handle("/api/v1/", &httputil.ReverseProxy{
-		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(&url.URL{Scheme: "http", Host: "sidestep"}) },
-		Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return new(net.Dialer).DialContext(ctx, "unix", socket)
-		}},
-	})
-	server := httptest.NewServer(mux)
-	t.Cleanup(server.Close)
-	return server.URL
 }
 
 // turn breaks or mends a server of the demo.
