@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
+
 	"sidestep/pkg/clock"
 	"sidestep/pkg/lease"
 	"sidestep/pkg/lease/etcd/etcdtest"
@@ -256,6 +258,31 @@ func TestDeletedByHand(t *testing.T) {
 	if said := a.mustWait(50 * time.Millisecond); !strings.Contains(said, "mon-2") {
 		t.Errorf("told %q", said)
 	}
+}
+
+// stuckWatcher is one whose member takes the connection and says nothing.
+type stuckWatcher struct{ clientv3.Watcher }
+
+func (stuckWatcher) Watch(ctx context.Context, _ string, _ ...clientv3.OpOption) clientv3.WatchChan {
+	<-ctx.Done()
+	ended := make(chan clientv3.WatchResponse)
+	close(ended)
+	return ended
+}
+
+// No renewal waits for a watch that does not begin.
+func TestAWatchThatDoesNotBeginStopsNoRenewal(t *testing.T) {
+	t.Parallel()
+	c := etcdtest.Start(t, etcdtest.Options{})
+	a := newNode(t, c.Endpoints(), "mon-1")
+	client, err := a.opts.Way.Client()
+	if err != nil {
+		t.Fatal(err)
+	}
+	client.Watcher = stuckWatcher{client.Watcher}
+	a.mustAcquire()
+	first, _ := a.held.Until()
+	eventually(t, "the lease is renewed", func() bool { until, _ := a.held.Until(); return until > first })
 }
 
 // An etcd that forgot, or never knew, who led before gives a fresh leadership, until

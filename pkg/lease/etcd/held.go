@@ -113,8 +113,11 @@ func keepAlive(ctx context.Context, client *clientv3.Client, id clientv3.LeaseID
 // returns. It implements lease.Keeper.
 func (h *held) Keep(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
+	renewed := make(chan struct{}, 1)
+	var watching sync.WaitGroup
+	watching.Go(func() { h.watch(ctx, renewed) })
+	defer watching.Wait()
 	defer cancel()
-	watch := h.watch(ctx)
 	next := time.NewTimer(h.lease.interval())
 	defer next.Stop()
 	for {
@@ -123,27 +126,32 @@ func (h *held) Keep(ctx context.Context) {
 			return
 		case <-h.lost:
 			return
-		case change, open := <-watch:
-			if open && !change.Canceled && len(change.Events) > 0 {
-				h.lose(fmt.Errorf("the key %s was deleted", h.place.key))
-				return
-			}
-			if !open {
-				watch = nil // the next renewal watches again
-			}
 		case <-next.C:
 			next.Reset(h.again(ctx))
-			if watch == nil {
-				watch = h.watch(ctx)
+			select {
+			case renewed <- struct{}{}:
+			default:
 			}
 		}
 	}
 }
 
-// watch tells when the key is deleted. What happened before it began, the next
-// renewal finds.
-func (h *held) watch(ctx context.Context) clientv3.WatchChan {
-	return h.client.Watch(clientv3.WithRequireLeader(ctx), h.place.key, clientv3.WithFilterPut())
+// watch loses the lease when the key is deleted. What happened before it began, the
+// next renewal finds. A watch that etcd ended begins anew after a renewal. No renewal
+// waits for it: a member that does not answer can keep it from beginning.
+func (h *held) watch(ctx context.Context, renewed <-chan struct{}) {
+	for ctx.Err() == nil {
+		for change := range h.client.Watch(clientv3.WithRequireLeader(ctx), h.place.key, clientv3.WithFilterPut()) {
+			if !change.Canceled && len(change.Events) > 0 {
+				h.lose(fmt.Errorf("the key %s was deleted", h.place.key))
+				return
+			}
+		}
+		select {
+		case <-renewed:
+		case <-ctx.Done():
+		}
+	}
 }
 
 // again renews once, and returns when the next renewal is due.
