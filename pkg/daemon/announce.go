@@ -221,7 +221,7 @@ func (d *Daemon) announceLeader(zone record.Name, text string) {
 	if zone != "" {
 		text = "zone " + zone.Unrooted() + ": " + text
 	}
-	d.people.Tell(notify.Event{Topic: notify.Leader, At: d.clock.Wall(), About: d.leader.node, Text: text})
+	d.people.Tell(notify.Event{Topic: notify.Leader, At: d.clock.Wall(), Text: text})
 }
 
 // takeOverNews has this node say what the one before may not have come to.

@@ -82,7 +82,7 @@ func TestAFailoverIsTold(t *testing.T) {
 		w, bag := newWorld(t, class), &mailbag{}
 		d := w.run(w.telling(bag))
 		time.Sleep(settled)
-		if got := bag.titles(); got != "mon-1: mon-1: leads" {
+		if got := bag.titles(); got != "mon-1: this node leads" {
 			t.Errorf("at the start: %s", got)
 		}
 		bag.clear()
@@ -102,14 +102,14 @@ func TestAFailoverIsTold(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 		w.site.heal(a)
 		time.Sleep(2 * time.Minute)
-		if got := bag.titles(); got != "mon-1: mon-1: leads\nmon-1: 1 target up again" || !strings.Contains(bag.text(), "written meanwhile: www.example.com. A: create 192.0.2.20") {
+		if got := bag.titles(); got != "mon-1: this node leads\nmon-1: 1 target up again" || !strings.Contains(bag.text(), "written meanwhile: www.example.com. A: create 192.0.2.20") {
 			t.Errorf("after the restart: %s", bag.text())
 		}
 		d.end()
 		bag.clear()
 		w.run(w.telling(bag))
 		time.Sleep(settled)
-		if got := bag.titles(); got != "mon-1: mon-1: leads" {
+		if got := bag.titles(); got != "mon-1: this node leads" {
 			t.Errorf("after the second restart: %s", got)
 		}
 	})
@@ -168,7 +168,7 @@ func TestAHangingReceiverDelaysNoFailover(t *testing.T) {
 		}
 		bag.hang.Store(false)
 		time.Sleep(3 * time.Minute)
-		if got := bag.titles(); got != "mon-1: mon-1: leads\nmon-1: 1 target down; 2 changes written" {
+		if got := bag.titles(); got != "mon-1: this node leads\nmon-1: 1 target down; 2 changes written" {
 			t.Errorf("late: %s", got)
 		}
 	})
@@ -215,7 +215,7 @@ func TestAStandbyLeavesItToTheLeader(t *testing.T) {
 		time.Sleep(settled)
 		w.site.heal(a)
 		time.Sleep(2 * time.Minute)
-		if got := other.titles(); got != "mon-1: mon-1: leads\nmon-1: 1 target up again" || !strings.Contains(other.text(), "down for 11m") {
+		if got := other.titles(); got != "mon-1: this node leads\nmon-1: 1 target up again" || !strings.Contains(other.text(), "down for 11m") {
 			t.Errorf("after taking over: %s", other.text())
 		}
 		second.end()

@@ -372,11 +372,11 @@ func (d *Daemon) journalLeader(what string, zone record.Name, why error) {
 		Detail string      `json:"detail,omitempty"`
 	}{d.leader.node, what, zone, detail})
 	if what == "won" {
-		d.announceLeader(zone, "leads")
+		d.announceLeader(zone, "this node leads")
 		d.takeOverNews()
 		return
 	}
-	d.announceLeader(zone, "no longer leads: "+detail)
+	d.announceLeader(zone, "this node no longer leads: "+detail)
 }
 
 // release shuts the gate, lets go of the lease and of what it has open, and then of

@@ -10,7 +10,7 @@ import (
 type Event struct {
 	Topic Topic
 	At    time.Time
-	About string   // a target; of Write a record set or a zone; a node, or what a guard or an override is about
+	About string   // a target; of Write a record set or a zone; what a guard or an override is about; empty for this node
 	Cause string   // of Down, "connect/refused"; of Guard, which; of Write, Written or nothing for a trouble
 	Text  string   // more in words
 	Sets  []string // of Down, the record sets that rest on it

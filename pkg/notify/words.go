@@ -164,7 +164,7 @@ func (b *book) guardSection() Section {
 func (b *book) leaderSection() Section {
 	var lines []string
 	for _, e := range b.of(Leader) {
-		lines = append(lines, e.About+": "+e.Text)
+		lines = append(lines, strings.TrimPrefix(e.About+": "+e.Text, ": "))
 	}
 	if len(lines) == 0 {
 		return Section{}
