@@ -96,6 +96,7 @@ type Daemon struct {
 	negatives negatives
 	checked   map[record.Name]control.Verification // by zone: the last one
 	vacant    map[record.Name]*vacancy             // by zone with a lease of its own, and "" for all
+	lookedFor time.Duration                        // boot time at which it was looked last whether anybody leads; 0 before the first
 	shown     map[record.Name]string               // by zone: the plan that a shadow logged last
 	takenUp   time.Time                            // when the snapshot was saved that is taken up, and no other
 	watched   time.Time                            // of a command: when the targets were watched last that it found judged

@@ -52,6 +52,9 @@ func (d *Daemon) knownName(text string) (record.Name, error) {
 }
 
 func (d *Daemon) describe(e *engine.Engine, only record.Name) control.Status {
+	if d.lookedFor > 0 { // what is known now is what is shown, and not what it was some seconds ago
+		d.lookForLeaders()
+	}
 	view := e.View(d.now())
 	status := control.Status{
 		Node: d.config.Node.Name, Leader: d.leaderStatus(), Nodes: d.describeNodes(),

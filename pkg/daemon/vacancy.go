@@ -21,6 +21,18 @@ type vacancy struct {
 // watchVacancy is how often a daemon looks whether anybody leads.
 const watchVacancy = 5 * time.Second
 
+// passOver takes time during which this process stood still out of every vacancy: it
+// could not hear of anybody then. It belongs to the loop.
+func (d *Daemon) passOver(now time.Duration) {
+	gap := now - d.lookedFor
+	if d.lookedFor > 0 && gap > 2*watchVacancy {
+		for _, v := range d.vacant {
+			v.last = min(v.last+gap, now)
+		}
+	}
+	d.lookedFor = now
+}
+
 // watchVacancies lasts until ctx ends.
 func (d *Daemon) watchVacancies(ctx context.Context) error {
 	if d.options.ReadOnly {
@@ -55,6 +67,7 @@ func (d *Daemon) vacantAfter(zone record.Name) time.Duration {
 // their stamps are.
 func (d *Daemon) lookForLeaders() {
 	now := d.now()
+	d.passOver(now.Boot)
 	process := d.leader.status(now)
 	seen := time.Duration(0)
 	if process.State != "none" {

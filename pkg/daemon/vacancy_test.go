@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"sidestep/pkg/clock"
 	"sidestep/pkg/config"
 	"sidestep/pkg/lease"
 	"sidestep/pkg/lease/file"
@@ -202,5 +203,37 @@ func TestAShadowMissesNoLeader(t *testing.T) {
 		d := w.run(func(o *Options) { o.ReadOnly = true })
 		time.Sleep(time.Hour)
 		d.mustVacant(false, "")
+	})
+}
+
+// While a process stood still it heard of nobody: that is no vacancy. And status goes by
+// what is known now: somebody who leads again is not missed for some seconds more.
+func TestTimeThatStoodStillIsNoVacancy(t *testing.T) {
+	bubbled(t, func(t *testing.T) {
+		w := newWorld(t, class)
+		virtual := clock.Bubble()
+		w.clock = virtual
+		w.config.Leader.Lease = 30 * time.Second
+		d, err := New(w.options())
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := &awayLease{}
+		d.leader.lease, d.options.Config.Leader.Lock = l, config.LockEtcd
+		r := w.start(d)
+		time.Sleep(settled)
+		l.away.Store(true)
+		time.Sleep(10 * time.Second)
+		virtual.Suspend(10 * time.Minute)
+		r.mustVacant(false, "")
+		time.Sleep(20 * time.Second)
+		r.mustVacant(false, "")
+		time.Sleep(30 * time.Second)
+		r.mustVacant(true, "connection refused")
+		l.away.Store(false)
+		for r.status().Leader.State != "leader" {
+			time.Sleep(100 * time.Millisecond)
+		}
+		r.mustRecover("none", "led")
 	})
 }
