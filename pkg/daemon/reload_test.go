@@ -147,7 +147,7 @@ func TestNeedsRestart(t *testing.T) {
 		},
 		"node changed":                       {func(c *config.Config) { c.Node.Name = "mon-2" }},
 		"state.dir changed":                  {func(c *config.Config) { c.State.Dir = "/other" }},
-		"control changed":                    {func(c *config.Config) { c.Control.Socket = "/other" }},
+		"control.socket changed":             {func(c *config.Config) { c.Control.Socket = "/other" }},
 		"leader changed":                     {func(c *config.Config) { c.Leader.Lock = config.LockNone }},
 		"reconcile.retry changed":            {func(c *config.Config) { c.Reconcile.RetryMax = time.Hour }, func(c *config.Config) { c.Reconcile.RetryBase = 0 }},
 		"zone example.com: provider changed": {func(c *config.Config) { c.Zones[0].Provider = "other" }},
