@@ -32,6 +32,7 @@ type backend struct {
 	override func(context.Context, control.OverrideRequest, string) (control.Overruled, error)
 	clear    func(context.Context, control.ClearRequest, string) (control.Overruled, error)
 	dead     error
+	events   chan control.StreamEvent
 	history  func(control.HistoryRequest, func(json.RawMessage) error) (control.History, error)
 }
 
@@ -70,6 +71,8 @@ func (b backend) Overrides(context.Context) (control.Overrides, error) {
 func (b backend) History(_ context.Context, r control.HistoryRequest, each func(json.RawMessage) error) (control.History, error) {
 	return b.history(r, each)
 }
+
+func (b backend) Events(context.Context) (<-chan control.StreamEvent, error) { return b.events, nil }
 
 func (b backend) Alive(context.Context) error { return b.dead }
 

@@ -57,6 +57,7 @@ func protocol() []route {
 			return b.Explain(r.Context(), ExplainRequest{Name: query.Get("name"), Type: query.Get("type")})
 		}),
 		{http.MethodGet, "/api/v1/history", RoleRead, sendHistory},
+		{http.MethodGet, "/api/v1/events", RoleRead, sendEvents},
 		read("/api/v1/overrides", func(b Backend, r *http.Request) (Overrides, error) { return b.Overrides(r.Context()) }),
 		post("/api/v1/plan", RoleRead, func(b Backend, r *http.Request, q PlanRequest) (Plan, error) { return b.Plan(r.Context(), q) }),
 		post("/api/v1/reconcile", RoleOperate, func(b Backend, r *http.Request, q PlanRequest) (Plan, error) {

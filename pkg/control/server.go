@@ -37,6 +37,9 @@ type Backend interface {
 	ClearOverride(ctx context.Context, request ClearRequest, by string) (Overruled, error)
 	// Overrides lists operators' words.
 	Overrides(ctx context.Context) (Overrides, error)
+	// Events gives what happens from now on, until ctx or the backend ends, or the events
+	// are not taken in time; then the channel is closed.
+	Events(ctx context.Context) (<-chan StreamEvent, error)
 	// Alive returns once the loop that decides has turned.
 	Alive(ctx context.Context) error
 }

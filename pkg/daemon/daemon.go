@@ -72,7 +72,8 @@ type Daemon struct {
 	meter    *metrics.Meter
 	scraped  sync.Once // for scrapes
 	scrapes  http.Handler
-	turned   atomic.Int64          // when the loop did something last, in milliseconds of Unix time
+	turned   atomic.Int64 // when the loop did something last, in milliseconds of Unix time
+	audience audience
 	access   *control.Access       // who may do what over TCP
 	unheld   atomic.Pointer[error] // why nothing listens there; nil while something does
 	inbox    chan message

@@ -117,6 +117,7 @@ type zoneAge struct{ listed, written time.Time }
 
 // listed belongs to the loop.
 func (d *Daemon) listed(zone record.Name) {
+	defer d.audience.changed(d.clock.Wall())
 	d.ages[zone] = zoneAge{listed: d.clock.Wall(), written: d.ages[zone].written}
 }
 

@@ -67,6 +67,7 @@ func (p *parts) end() {
 func (d *Daemon) Run(ctx context.Context) error {
 	running := newParts(ctx)
 	defer running.stop()
+	context.AfterFunc(running.ctx, d.audience.end) // a stream of events would go on for ever
 	socket, err := d.listen()
 	if err != nil {
 		return err

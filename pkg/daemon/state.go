@@ -296,6 +296,7 @@ func (d *Daemon) journal(kind string, fields any) {
 // append appends lines to the journal, if this process may. A store that fails
 // is loud and stops nothing.
 func (d *Daemon) append(entries ...store.Entry) {
+	d.audience.wrote(d.clock.Wall(), entries)
 	s, _ := d.disk.get()
 	if s == nil || len(entries) == 0 {
 		return
