@@ -75,6 +75,10 @@ Where the config has a canary, it is probed in each round. A target counts as
 down only when the canary answers after its failures; while the canary does not,
 this machine does not see the world, and nothing is written (guard canary).
 
+With --take-over this node takes a zone from one whose stamp is fresh: for the
+day when that one is gone for good. Nodes that share no etcd do not know of each
+other's overrides: a drain or a freeze that was said there holds no longer.
+
 After a write every name server of the zone is asked, for ten seconds at most.
 One that does not have it by then, or cannot be reached, is named, and verified
 is false; the write stands, and the exit code is that of the write.
@@ -268,6 +272,9 @@ func (a *app) printUndecided(ids []string) {
 func (a *app) printApplied(z control.ZonePlan) {
 	if z.TookOver != "" {
 		fmt.Fprintf(a.io.Out, "  taken over from %s\n", z.TookOver)
+	}
+	if z.Unheard != "" {
+		a.complain("zone " + z.Zone + ": " + z.Unheard)
 	}
 	switch {
 	case len(z.Applied) > 0 && z.Verified != nil && *z.Verified:

@@ -27,6 +27,7 @@ type ZonePlan struct {
 	Blocked  []Blocked    `json:"blocked"`
 	Applied  []Change     `json:"applied,omitempty"`
 	TookOver string       `json:"took_over,omitempty"` // the node from which reconcile --take-over took the zone
+	Unheard  string       `json:"unheard,omitempty"`   // that words said there are not known here, and where to find them
 	Verified *bool        `json:"verified,omitempty"`
 	Rival    string       `json:"rival,omitempty"` // another node writes the zone as well: who, and what to do
 	Stamp    *StampChange `json:"stamp"`           // of plan: sidestep's own record, which is written before all else; null for nothing, as where this node holds it

@@ -414,11 +414,11 @@ func TestTakeOverIsTold(t *testing.T) {
 		second := v.run()
 		time.Sleep(settled)
 		answer, err := second.Reconcile(t.Context(), control.PlanRequest{TakeOver: true})
-		if z := answer.Zones[0]; err != nil || z.TookOver != "mon-1" || !z.InSync {
+		if z := answer.Zones[0]; err != nil || z.TookOver != "mon-1" || !z.InSync || !strings.HasPrefix(z.Unheard, "what was said at mon-1, ") {
 			t.Errorf("got %+v (%v)", z, err)
 		}
 		answer, err = second.Reconcile(t.Context(), control.PlanRequest{TakeOver: true})
-		if z := answer.Zones[0]; err != nil || z.TookOver != "" {
+		if z := answer.Zones[0]; err != nil || z.TookOver != "" || z.Unheard != "" {
 			t.Errorf("said again: %+v (%v)", z, err)
 		}
 	})

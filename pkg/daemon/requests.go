@@ -83,6 +83,7 @@ func (d *Daemon) work(
 		group.Go(func() {
 			report := do(ctx, w, plain[i])
 			answer.Zones[i] = zonePlan(report, writes)
+			answer.Zones[i].Unheard = d.unheardAt(answer.Zones[i].TookOver)
 			answer.Zones[i].Waits = d.waitOfPlan(report.Final)
 			if !d.options.Once && !d.leader.leads() {
 				answer.Zones[i].Stamp = nil // whose the stamp is then, the leader knows
@@ -92,6 +93,16 @@ func (d *Daemon) work(
 	group.Wait()
 	answer.Undecided = append([]string{}, undecided...)
 	return answer, nil
+}
+
+// unheardAt warns of a take-over from a node which keeps what persons said there to
+// itself: a drain or a freeze of theirs holds no longer, and the zone may answer again
+// with what they took out. It is empty where nodes share words.
+func (d *Daemon) unheardAt(node string) string {
+	if node == "" || len(d.options.Config.Etcd.Endpoints) > 0 {
+		return ""
+	}
+	return fmt.Sprintf("what was said at %s, such as a drain or a freeze, is not known here and holds no longer; to see it, there: sidestep override list; to have it hold, say it here", node)
 }
 
 // exitOf is what a report would make a command exit with.
