@@ -33,6 +33,23 @@ func TestLeavingOutChangesNothing(t *testing.T) {
 	}
 }
 
+// A list that waits behind work which fails is due at once when the lease is lost,
+// whether or not the tries of the work were left out.
+func TestLeavingOutKeepsWhatWaitsBehindWork(t *testing.T) {
+	c := load(t, withCooldown)
+	timeline := `0s drain all --for 10m --reason x
+0s provider fail example.com
+2000s drain all --for 10m --reason x
+2000s lease lost
+2000s provider ok example.com
+2001s provider fail example.com
+`
+	_, notes := play(t, c, timeline, false)
+	if _, want := play(t, c, timeline, true); !slices.Equal(notes, want) {
+		t.Errorf("left out\n%s\nwhole\n%s", strings.Join(notes, "\n"), strings.Join(want, "\n"))
+	}
+}
+
 func drawTimeline(t *rapid.T, c *config.Config) string {
 	events := []string{"drain all --for 10m --reason x", "override clear all", "override set pin www 10.0.0.2 --for 20m --reason x", "override clear www", "restart", "restart 40s", "restart 20m", "lease lost", "lease won", "lease won", "provider fail example.com", "provider ok example.com", "provider ok example.com"}
 	if len(c.Canary.Targets) > 0 {

@@ -103,7 +103,7 @@ func (w *world) follow(n *node, effects engine.Effects) error {
 		w.zones[name].look = true
 	}
 	for _, work := range effects.Work {
-		w.zones[work.Zone].submit(work)
+		w.zones[work.Zone].submit(work, w.clock.Boot())
 	}
 	return effects.Err
 }

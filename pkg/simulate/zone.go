@@ -49,8 +49,14 @@ func (z *zone) setFailing(fails bool) {
 	z.memory.Faults(func(memory.Op, int) memory.Fault { return memory.Fault{Kind: memory.Throttled} })
 }
 
-// submit replaces what waits; newer work does not wait for the pause of older.
-func (z *zone) submit(work engine.Work) { z.work, z.works.at = &work, 0 }
+// submit replaces what waits; newer work does not wait for the pause of older. A list
+// waits behind it, due when it would have been had none been left out.
+func (z *zone) submit(work engine.Work, now time.Duration) {
+	z.work, z.works.at = &work, 0
+	if t := &z.looks; t.at != never && t.at > now && t.pause >= z.most {
+		t.at -= (t.at - now) / z.most * z.most
+	}
+}
 
 // forget is the end of the process that had the work.
 func (z *zone) forget() { z.work, z.look, z.works, z.looks = nil, false, tries{}, tries{} }
@@ -119,15 +125,14 @@ func (w *world) fail(z *zone, tries *tries, report reconcile.Report) error {
 }
 
 // putOff leaves tries out that fail because the provider does, until the next
-// event may mend it. Only those in the steady rhythm of the longest pause are.
-func (z *zone) putOff(event time.Duration) {
-	for _, t := range []*tries{&z.works, &z.looks} {
-		switch {
-		case !z.fails || t.at == 0 || t.pause < z.most:
-		case event == never:
-			t.at = never
-		case t.at < event:
-			t.at = event + (z.most-(event-t.at)%z.most)%z.most
-		}
+// event may mend it. Only those in the steady rhythm of the longest pause are, and
+// none of what waits behind other work: its time comes with the end of that.
+func (z *zone) putOff(event time.Duration, leads bool) {
+	switch t := z.next(leads); {
+	case t == nil || !z.fails || t.at == 0 || t.pause < z.most:
+	case event == never:
+		t.at = never
+	case t.at < event:
+		t.at = event + (z.most-(event-t.at)%z.most)%z.most
 	}
 }
