@@ -73,7 +73,7 @@ var (
 
 var (
 	viewShape = object{
-		"server": empty{name{}}, "address": text{}, "values": list{text{}}, "aliases": texts{}, "ttl_s": number{}, "detail": empty{text{}}, "took_ms": number{},
+		"server": empty{name{}}, "address": text{}, "values": list{text{}}, "aliases": texts{}, "ttl_s": maybe{number{}}, "detail": empty{text{}}, "took_ms": number{},
 		"outcome": word{"answer", "nxdomain", "nodata", "refused", "servfail", "not-authoritative", "no-recursion", "timeout", "unreachable", "failed"},
 	}
 	replyShape = object{

@@ -73,7 +73,7 @@ With --json, one object a line for each sample, names that stay (times in RFC
     server: its name in the NS records; empty where the config lists addresses
     outcome: answer, nxdomain, nodata, refused, servfail, not-authoritative,
       no-recursion, timeout, unreachable, failed
-    ttl_s: of a negative answer how long it may be cached
+    ttl_s: of a negative answer how long it may be cached; null without an SOA
   resolver: the same
   kept: {address, port, opened, requests, protocol, status, identity, missing,
     phase, cause, detail, took_ms, ended: {at, address, by, how}}

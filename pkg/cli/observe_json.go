@@ -33,7 +33,7 @@ type observedView struct {
 	Outcome string    `json:"outcome"`
 	Values  []string  `json:"values"`
 	Aliases []string  `json:"aliases"`
-	TTLS    int       `json:"ttl_s"`
+	TTLS    *int      `json:"ttl_s"`
 	Detail  string    `json:"detail"`
 	TookMS  float64   `json:"took_ms"`
 }
@@ -120,7 +120,10 @@ func (p *observePrinter) json(line *observe.Timeline, s observe.Sample, events [
 func describeView(v observe.View) observedView {
 	out := observedView{
 		At: v.At, Server: string(v.Server.Name), Address: v.Server.Addr.Addr().String(), Port: v.Server.Addr.Port(), Outcome: string(v.Outcome),
-		Values: append([]string{}, v.Values...), Aliases: []string{}, TTLS: int(v.TTL.Seconds()), Detail: v.Detail, TookMS: milliseconds(v.Took),
+		Values: append([]string{}, v.Values...), Aliases: []string{}, Detail: v.Detail, TookMS: milliseconds(v.Took),
+	}
+	if !v.Untold {
+		out.TTLS = new(int(v.TTL.Seconds()))
 	}
 	for _, alias := range v.Aliases {
 		out.Aliases = append(out.Aliases, string(alias))

@@ -195,8 +195,11 @@ func authoritativeCell(s observe.Sample) (plain, shown string) {
 
 // saidFor is what a server says and for how long that may be kept.
 func saidFor(v observe.View) string {
-	if !v.Outcome.Told() {
+	switch {
+	case !v.Outcome.Told():
 		return v.Said()
+	case v.Untold:
+		return v.Said() + " for an unknown time"
 	}
 	return fmt.Sprintf("%s %ds", v.Said(), int(v.TTL.Seconds()))
 }
@@ -250,9 +253,9 @@ func viewRow(v observe.View) []string {
 	detail := v.Detail
 	if v.Outcome.Negative() {
 		detail = "held as long as the SOA of the zone says"
-		if v.TTL == 0 {
-			detail = "for less than a second more, or it does not tell for how long"
-		}
+	}
+	if v.Untold {
+		keep, detail = "unknown", "it came without an SOA, which would tell how long caches keep it"
 	}
 	for _, alias := range v.Aliases {
 		detail = strings.TrimSpace(detail + " alias of " + alias.Unrooted())

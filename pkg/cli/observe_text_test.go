@@ -121,10 +121,21 @@ func TestObserveJSON(t *testing.T) {
 	if err := json.Unmarshal([]byte(lines[2]), &last); err != nil {
 		t.Fatal(err)
 	}
-	if last.Resolver.Outcome != "nxdomain" || last.Resolver.TTLS != 5 || last.Kept.Ended.By != "server" || last.Kept.Address != "203.0.113.20" || last.Kept.Port != 443 || last.Servers[0].Port != 53 {
+	if last.Resolver.Outcome != "nxdomain" || *last.Resolver.TTLS != 5 || last.Kept.Ended.By != "server" || last.Kept.Address != "203.0.113.20" || last.Kept.Port != 443 || last.Servers[0].Port != 53 {
 		t.Errorf("got %s", lines[2])
 	}
 	if len(last.Events) != 5 || len(last.Findings) != 2 || len(last.Gaps) != 0 || last.Events[0].Clock == "" || last.Findings[0].Look == "" {
 		t.Errorf("got %s", lines[2])
+	}
+}
+
+// TestADenialWithoutAnSOA has no time that could be shown.
+func TestADenialWithoutAnSOA(t *testing.T) {
+	v := observe.View{Outcome: observe.AnsweredNoData, Untold: true}
+	if text, row := saidFor(v), viewRow(v); text != "NODATA for an unknown time" || row[2] != "unknown" || !strings.Contains(row[4], "without an SOA") {
+		t.Errorf("%q, %q", text, row)
+	}
+	if describeView(v).TTLS != nil || *describeView(observe.View{TTL: time.Second}).TTLS != 1 {
+		t.Error("ttl_s is not null where none was told")
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"strconv"
 	"sync"
@@ -245,6 +246,9 @@ func lifetime(reply *dns.Msg) (ttl time.Duration, may bool) {
 	denied := reply.Rcode == dns.RcodeNameError || reply.Rcode == dns.RcodeSuccess && !hasValue(reply)
 	lowest := uint32(0)
 	take := func(n uint32) {
+		if n > math.MaxInt32 {
+			n = 0 // RFC 2181 section 8
+		}
 		if !may || n < lowest {
 			lowest, may = n, true
 		}

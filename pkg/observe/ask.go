@@ -40,6 +40,7 @@ type Answer struct {
 	Values        []string      // of the type, canonical as in package record, sorted, each once
 	Aliases       []record.Name // the CNAME targets between the name and the values, in order; a record set asked for directly has none
 	TTL           time.Duration // the lowest of the records that lead to the values; of a negative answer how long it may be cached; 0 without either
+	Untold        bool          // of a negative answer: it came without the SOA that tells how long it may be cached
 	Rcode         string        // NOERROR, NXDOMAIN, REFUSED, …
 	Authoritative bool          // the AA flag; a value without it came from a cache
 	Negative      Negative
@@ -156,22 +157,34 @@ func overUDP(ctx context.Context, server netip.AddrPort, question *dns.Msg) (*dn
 		return nil, err
 	}
 	defer done()
-	wait := udpPatience(ctx) / sends
+	wait, ignored := udpPatience(ctx)/sends, false
 	for range sends {
 		if err := conn.WriteMsg(question); err != nil {
 			return nil, lost(ctx, err)
 		}
-		reply, err := awaitUDP(conn, question, time.Now().Add(wait))
+		reply, other, err := awaitUDP(conn, question, time.Now().Add(wait))
+		ignored = ignored || other
 		var timeout net.Error
 		if errors.As(err, &timeout) && timeout.Timeout() && ctx.Err() == nil {
 			continue
 		}
 		if err != nil {
-			return nil, lost(ctx, err)
+			return nil, orIgnored(lost(ctx, err), ignored)
 		}
 		return reply, nil
 	}
-	return nil, fmt.Errorf("no answer to %d packets within %s: %w", sends, (sends * wait).Round(time.Millisecond), os.ErrDeadlineExceeded)
+	return nil, orIgnored(fmt.Errorf("no answer to %d packets within %s: %w", sends, (sends*wait).Round(time.Millisecond), os.ErrDeadlineExceeded), ignored)
+}
+
+// ErrIgnored is beside why no answer came over UDP, where packets came that answer
+// another question, or none.
+var ErrIgnored = errors.New("answers that do not match were ignored")
+
+func orIgnored(err error, ignored bool) error {
+	if ignored {
+		return fmt.Errorf("%w; %w", err, ErrIgnored)
+	}
+	return err
 }
 
 // udpPatience leaves at least half of what is left of the context to TCP.
@@ -181,21 +194,22 @@ func udpPatience(ctx context.Context) time.Duration {
 }
 
 // awaitUDP reads until the answer to the question comes. Anything else is
-// passed over: it may be forged, and the true answer may follow.
-func awaitUDP(conn *dns.Conn, question *dns.Msg, until time.Time) (*dns.Msg, error) {
+// passed over, and told as other: it may be forged, and the true answer may follow.
+func awaitUDP(conn *dns.Conn, question *dns.Msg, until time.Time) (reply *dns.Msg, other bool, err error) {
 	if err := conn.SetReadDeadline(until); err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	packet := make([]byte, dns.MaxMsgSize)
 	for {
 		n, err := conn.Read(packet)
 		if err != nil {
-			return nil, err
+			return nil, other, err
 		}
-		reply := new(dns.Msg)
+		reply = new(dns.Msg)
 		if reply.Unpack(packet[:n]) == nil && matches(reply, question) {
-			return reply, nil
+			return reply, other, nil
 		}
+		other = true
 	}
 }
 

@@ -3,7 +3,9 @@ package observe
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
+	"net/netip"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -221,6 +223,23 @@ func soon(t *testing.T, start func() string, good func(Answer) bool) (a Answer, 
 	}
 }
 
+// patiently tries with ever more time, as a machine that stood still may have missed
+// what came.
+func patiently(t *testing.T, try func(context.Context) (wrong string)) {
+	t.Helper()
+	for timeout := time.Second; ; timeout *= 2 {
+		ctx, cancel := context.WithTimeout(t.Context(), timeout)
+		wrong := try(ctx)
+		cancel()
+		if wrong == "" {
+			return
+		}
+		if timeout > 2*budget {
+			t.Fatal(wrong)
+		}
+	}
+}
+
 func TestAskSendsAgain(t *testing.T) {
 	var packets atomic.Int64
 	server := func() string {
@@ -336,6 +355,63 @@ func TestReadShowsWhatCouldNotBeConfigured(t *testing.T) {
 			t.Errorf("values %v, want %s", a.Values, address)
 		}
 	}
+}
+
+// A TTL with the top bit set is 0 (RFC 2181 section 8), that of a denial as well, and
+// of several the lowest.
+func TestReadTakesATTLThatIsTooLargeAsNothing(t *testing.T) {
+	q := new(dns.Msg).SetQuestion("www.example.com.", dns.TypeA)
+	for ttl, want := range map[uint32]time.Duration{1<<31 - 1: (1<<31 - 1) * time.Second, 1 << 31: 0, 0x80000005: 0} {
+		m := with(q, "192.0.2.1")
+		m.Answer[0].Header().Ttl = ttl
+		denial := new(dns.Msg).SetRcode(q, dns.RcodeNameError)
+		denial.Ns = []dns.RR{&dns.SOA{Hdr: dns.RR_Header{Name: "example.com.", Rrtype: dns.TypeSOA, Class: dns.ClassINET, Ttl: 1<<31 - 1}, Minttl: ttl}}
+		for what, reply := range map[string]*dns.Msg{"answer": m, "denial": denial} {
+			if a := read(reply, "www.example.com.", record.A); a.TTL != want || a.Untold {
+				t.Errorf("%s of %d: %+v, want %s", what, ttl, a, want)
+			}
+		}
+		m.Answer = append(m.Answer, with(q, "192.0.2.2").Answer...)
+		if a := read(m, "www.example.com.", record.A); a.TTL != min(want, time.Minute) {
+			t.Errorf("%d beside 60: %s", ttl, a.TTL)
+		}
+	}
+}
+
+// NODATA without an SOA (RFC 2308 section 2.2, type 3) is a denial whose lifetime is
+// not told; with name servers it is a referral.
+func TestReadNODATAWithoutAnSOA(t *testing.T) {
+	q := new(dns.Msg).SetQuestion("www.example.com.", dns.TypeA)
+	m := new(dns.Msg).SetReply(q)
+	if a := read(m, "www.example.com.", record.A); a.Negative != NoData || !a.Untold || a.TTL != 0 {
+		t.Errorf("%+v", a)
+	}
+	if a := read(referring(q, 0)[0], "www.example.com.", record.A); a.Negative != None || a.Untold {
+		t.Errorf("a referral: %+v", a)
+	}
+}
+
+func referring(question *dns.Msg, _ int) []*dns.Msg {
+	m := new(dns.Msg).SetReply(question)
+	m.RecursionAvailable = true
+	m.Ns = []dns.RR{&dns.NS{Hdr: dns.RR_Header{Name: "example.com.", Rrtype: dns.TypeNS, Class: dns.ClassINET, Ttl: 60}, Ns: "ns.example.com."}}
+	return []*dns.Msg{m}
+}
+
+// Packets that answer another question are told from silence.
+func TestAskTellsOfWhatItIgnored(t *testing.T) {
+	server := netip.MustParseAddrPort(fake(t, false, func(q *dns.Msg, _ int) []*dns.Msg {
+		m := with(q, "192.0.2.66")
+		m.Id++
+		return []*dns.Msg{m}
+	}))
+	const want = "no answer in time; " + "answers that do not match were ignored"
+	patiently(t, func(ctx context.Context) string {
+		if v := recurse(ctx, Server{Addr: server}, "www.example.com.", record.A); !strings.Contains(v.Detail, want) {
+			return fmt.Sprintf("%+v", v)
+		}
+		return ""
+	})
 }
 
 // A loop of CNAMEs in an answer must end, whoever sent it.

@@ -142,8 +142,11 @@ func (s Sample) cacheDenies() string {
 
 // more says for how long a cache holds what it answers.
 func (v View) more() string {
-	if v.TTL == 0 && v.Outcome.Negative() {
-		return "for less than a second more, or a time that it does not tell" // without an SOA
+	switch {
+	case v.Untold:
+		return "for a time that it does not tell (there is no SOA)"
+	case v.TTL == 0 && v.Outcome.Negative():
+		return "for less than a second more"
 	}
 	return fmt.Sprintf("for %s more", v.TTL)
 }

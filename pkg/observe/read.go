@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"math"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -64,26 +65,33 @@ func at(rrs []dns.RR, name record.Name, kind uint16) []dns.RR {
 }
 
 // deny sorts an answer without values: the name is not there, or the type is
-// not, for as long as the SOA says (RFC 2308 section 5). A referral says
-// neither, and has no SOA; an alias that leads out of the zone says nothing
-// about its target.
+// not, for as long as the SOA says (RFC 2308 section 5), or without one for a
+// time that is not told (section 2.2, NODATA of type 3). A referral says
+// neither: it has no SOA, and names servers; an alias that leads out of the zone
+// says nothing about its target.
 func (a *Answer) deny(reply *dns.Msg) {
 	soa := soaOf(reply.Ns)
 	switch {
 	case reply.Rcode == dns.RcodeNameError:
 		a.Negative = NXDomain
-	case reply.Rcode == dns.RcodeSuccess && (soa != nil || reply.Authoritative && len(a.Aliases) == 0):
+	case reply.Rcode == dns.RcodeSuccess && (soa != nil || len(a.Aliases) == 0 && (reply.Authoritative || isBare(reply))):
 		a.Negative = NoData
 	default:
 		return
 	}
-	if soa != nil {
-		ttl := seconds(min(soa.Hdr.Ttl, soa.Minttl))
+	if a.Untold = soa == nil; !a.Untold {
+		ttl := min(seconds(soa.Hdr.Ttl), seconds(soa.Minttl))
 		if len(a.Aliases) > 0 {
 			ttl = min(ttl, a.TTL)
 		}
 		a.TTL = ttl
 	}
+}
+
+// isBare reports whether a reply has nothing to say: no answer, and no name server
+// that would make it a referral.
+func isBare(reply *dns.Msg) bool {
+	return len(reply.Answer) == 0 && !slices.ContainsFunc(reply.Ns, func(rr dns.RR) bool { return rr.Header().Rrtype == dns.TypeNS })
 }
 
 func soaOf(rrs []dns.RR) *dns.SOA {
@@ -153,14 +161,21 @@ func lowest(rrs []dns.RR) time.Duration {
 	if len(rrs) == 0 {
 		return 0
 	}
-	ttl := rrs[0].Header().Ttl
+	ttl := seconds(rrs[0].Header().Ttl)
 	for _, rr := range rrs {
-		ttl = min(ttl, rr.Header().Ttl)
+		ttl = min(ttl, seconds(rr.Header().Ttl))
 	}
-	return seconds(ttl)
+	return ttl
 }
 
-func seconds(ttl uint32) time.Duration { return time.Duration(ttl) * time.Second }
+// seconds is a TTL as a server sent it; one with the top bit set counts as 0 (RFC
+// 2181 section 8).
+func seconds(ttl uint32) time.Duration {
+	if ttl > math.MaxInt32 {
+		return 0
+	}
+	return time.Duration(ttl) * time.Second
+}
 
 func rcodeName(rcode int) string {
 	if name, ok := dns.RcodeToString[rcode]; ok {

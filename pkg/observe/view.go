@@ -51,6 +51,7 @@ type View struct {
 	// answer yet, of a negative one the lower of the SOA's TTL and MINIMUM (RFC
 	// 2308 section 5); 0 also where none was told.
 	TTL    time.Duration
+	Untold bool          // of a negative answer: it came without an SOA, so that its TTL is not known
 	Detail string        // why there is no answer, in words; empty with one
 	At     time.Time     // when the question was sent, or the first of them
 	Took   time.Duration // from then until the answer, or until there was none
@@ -142,7 +143,7 @@ func viewOf(s Server, t record.Type, a Answer, err error) View {
 		v.Outcome, v.Detail = unanswered(err)
 		return v
 	}
-	v.Values, v.Aliases, v.TTL = a.Values, a.Aliases, a.TTL
+	v.Values, v.Aliases, v.TTL, v.Untold = a.Values, a.Aliases, a.TTL, a.Untold
 	switch {
 	case a.Rcode == dns.RcodeToString[dns.RcodeRefused]:
 		v.Outcome, v.Detail = Refused, "it answered REFUSED"
@@ -179,6 +180,15 @@ func unanswered(err error) (Outcome, string) {
 }
 
 func unheard(err error) (Outcome, string) {
+	outcome, words := silence(err)
+	if errors.Is(err, ErrIgnored) {
+		words += "; " + ErrIgnored.Error()
+	}
+	return outcome, words
+}
+
+// silence sorts one transport's part of why no answer came.
+func silence(err error) (Outcome, string) {
 	if errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.DeadlineExceeded) {
 		return TimedOut, "no answer in time"
 	}

@@ -181,6 +181,13 @@ func brief(err error) error {
 
 // reason is one transport's part of it, without the addresses in it.
 func reason(err error) error {
+	if errors.Is(err, observe.ErrIgnored) {
+		return fmt.Errorf("%w; %w", cause(err), observe.ErrIgnored)
+	}
+	return cause(err)
+}
+
+func cause(err error) error {
 	if errno, ok := errors.AsType[syscall.Errno](err); ok {
 		return errno
 	}
