@@ -48,9 +48,10 @@ NEW CONNECTION  one for each address that the resolver answers, with Host, SNI
 The URL is that of the record set's HTTP check, with its headers and its ca, or
 --url; without either no request is made. The identity of the backend is a
 header's value (header:NAME), a field of a JSON body (json:KEY, dotted), or what
-the first group of a pattern matches in the body (regexp:RE). Without --identity
-the address has to tell. Bodies, header values, credentials and the query of the
-URL are never printed.
+the first group of a pattern matches in the body (regexp:RE). Its first line is
+printed, 64 characters at most, and nothing else of bodies and header values;
+credentials and the query of the URL never are. Without --identity the address
+has to tell.
 
 --via http://HOST:PORT sends every request through a proxy: an https URL through
 a tunnel (CONNECT), an http URL in absolute form, which HAProxy and nginx take

@@ -4,6 +4,7 @@ import (
 	"encoding/xml"
 	"errors"
 	"io"
+	"net/http"
 	"net/netip"
 	"strings"
 	"testing"
@@ -187,9 +188,25 @@ func TestParseIdentity(t *testing.T) {
 			t.Errorf("%s: %v, %v", text, id, err)
 		}
 	}
-	for _, text := range []string{"", "x", "header:", "header:a b", "header:Set-Cookie", "header:authorization", "json:", "json:a..b", "regexp:", "regexp:(", "cookie:x"} {
+	for _, text := range []string{"", "x", "header:", "header:a b", "header:Set-Cookie", "header:authorization", "json:", "json:a..b", "regexp:", "regexp:(", "regexp:node", "regexp:(?:node)", "cookie:x"} {
 		if _, err := ParseIdentity(text); err == nil {
 			t.Errorf("%q was taken", text)
+		}
+	}
+}
+
+// TestIdentitiesAreShort prints no body, whatever the pattern takes.
+func TestIdentitiesAreShort(t *testing.T) {
+	id, err := ParseIdentity("regexp:(?s)(.*)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for body, want := range map[string]string{
+		"node-7\n": "node-7", "node-7\r\n<html>": "node-7...", strings.Repeat("x", 64): strings.Repeat("x", 64),
+		strings.Repeat("x", 65): strings.Repeat("x", 61) + "...", strings.Repeat("x", 64) + "\ny": strings.Repeat("x", 61) + "...", "a\x1b": `a\x1b`,
+	} {
+		if found, missing := id.of(&http.Response{}, []byte(body), true); short(found) != want || missing != "" {
+			t.Errorf("%q: %q, want %q; %s", body, short(found), want, missing)
 		}
 	}
 }

@@ -66,8 +66,9 @@
 //
 // Headers of one answer: 64 KiB. The identity is looked for in the first 64 KiB
 // of a body; at most 1 MiB of it is read to keep a connection. What a server
-// sent is escaped and cut at 200 bytes. Bodies, the query of the URL, header
-// values and credentials are never part of what is reported.
+// sent is escaped and cut at 200 bytes, an identity at its first line and 64.
+// Nothing else of a body or of header values, no query of the URL and no
+// credentials are ever part of what is reported.
 //
 // The package never changes anything and logs nothing. Whatever it starts has
 // ended when the call returns; what a Watcher holds between two samples, when

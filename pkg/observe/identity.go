@@ -15,8 +15,10 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// bodyLimit is how many bytes of a body the identity is looked for in.
-const bodyLimit = 64 << 10
+const (
+	bodyLimit = 64 << 10 // bytes of a body that the identity is looked for in
+	nameLimit = 64       // characters of an identity: it is a name, and no body is printed as one
+)
 
 // Identity is where an answer says which backend made it. The zero value asks
 // for none.
@@ -31,7 +33,7 @@ type Identity struct {
 var keptSecret = []string{"Authorization", "Cookie", "Proxy-Authorization", "Set-Cookie"}
 
 // ParseIdentity reads header:NAME, json:KEY (a dotted path) or regexp:RE (over
-// the body; what the first group matches, or all of it without a group).
+// the body; what the first group matches, which has to be there).
 func ParseIdentity(text string) (Identity, error) {
 	id := Identity{text: text}
 	kind, rest, _ := strings.Cut(text, ":")
@@ -47,6 +49,9 @@ func ParseIdentity(text string) (Identity, error) {
 		pattern, err := regexp.Compile(rest)
 		if err != nil {
 			return Identity{}, fmt.Errorf("read identity %q: %w", text, err)
+		}
+		if pattern.NumSubexp() == 0 {
+			return Identity{}, fmt.Errorf("read identity %q: expected a group around what tells the backends apart, as regexp:node ([a-z0-9]+)", text)
 		}
 		id.pattern = pattern
 	default:
@@ -87,10 +92,21 @@ func (i Identity) match(body []byte, whole bool) (identity, missing string) {
 		return "", "the body has no match of the pattern"
 	case found == nil:
 		return "", fmt.Sprintf("the first %d bytes of the body have no match of the pattern", bodyLimit)
-	case len(found) > 1:
-		return empty(string(found[1]), "the group of the pattern matched nothing")
 	}
-	return empty(string(found[0]), "the pattern matched nothing")
+	return empty(string(found[1]), "the group of the pattern matched nothing")
+}
+
+// short is an identity as it is told: its first line, and no more of that than
+// nameLimit, with a mark where it was cut.
+func short(text string) string {
+	line, _, more := strings.Cut(strings.TrimSpace(text), "\n")
+	if line = clean(strings.TrimRight(line, "\r")); len(line) > nameLimit-3 && (more || len(line) > nameLimit) {
+		line, more = line[:nameLimit-3], true
+	}
+	if more {
+		line += "..."
+	}
+	return line
 }
 
 func empty(text, missing string) (identity, why string) {

@@ -198,7 +198,7 @@ func (l *link) read(ctx context.Context, r *Request, response *http.Response, ou
 		return faultOf(check.PhaseBody, orContext(ctx, err))
 	}
 	identity, missing := r.Identity.of(response, body[:min(len(body), bodyLimit)], whole)
-	out.Identity, out.Missing = clean(r.mask(identity)), clean(missing)
+	out.Identity, out.Missing = short(r.mask(identity)), clean(missing)
 	return nil
 }
 

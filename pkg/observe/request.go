@@ -33,7 +33,7 @@ type Reply struct {
 	Requests int            // of this connection, this one included
 	Protocol string         // "HTTP/1.1", "HTTP/2.0"; empty without an answer
 	Status   int            // 0 without an answer
-	Identity string         // of the backend, escaped; empty when none was asked for or found
+	Identity string         // of the backend, escaped, one line of 64 characters at most; empty when none was asked for or found
 	Missing  string         // why no identity was found, though one was asked for
 	Phase    check.Phase    // where the request failed; empty when an answer came
 	Cause    check.Cause    // why

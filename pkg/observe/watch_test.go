@@ -266,7 +266,7 @@ func TestAServerEndsTheKeptConnection(t *testing.T) {
 	})
 	t.Run("too long a body", func(t *testing.T) {
 		world := newWorld(t, false)
-		watching(t, world.options(t, "/long", "regexp:^x"), func(next func() (Sample, []Event), _ *Watcher, _ *Timeline) {
+		watching(t, world.options(t, "/long", "regexp:^(x)"), func(next func() (Sample, []Event), _ *Watcher, _ *Timeline) {
 			s, _ := next()
 			if k := s.Kept; k.Ended == nil || k.Ended.By != ByUs || k.Identity != "x" {
 				t.Errorf("kept %+v, ended %v", k, k.Ended)
