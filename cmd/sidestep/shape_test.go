@@ -97,10 +97,10 @@ var shapes = map[string]shape{
 	"drill": object{
 		"name": name{}, "type": text{}, "zone": name{}, "policy": text{}, "target": text{}, "site": empty{text{}}, "value": text{},
 		"before": list{text{}}, "during": list{text{}}, "also": texts{}, "ttl_ms": number{}, "for_ms": number{}, "every_ms": number{}, "reason": text{}, "until": moment{},
-		"dry_run": boolean{}, "restored": boolean{}, "left": empty{text{}}, "stopped": empty{text{}}, "next": empty{text{}}, "held": boolean{}, "not_tested": list{text{}},
+		"dry_run": boolean{}, "restored": boolean{}, "left": empty{text{}}, "still": empty{text{}}, "stopped": empty{text{}}, "next": empty{text{}}, "held": boolean{}, "not_tested": list{text{}},
 		"ways": list{object{
 			"way": word{"out", "back"}, "from": list{text{}}, "to": list{text{}}, "began": moment{}, "took_ms": number{},
-			"samples": number{}, "requests": number{}, "failed": number{}, "failures": texts{}, "waits": empty{text{}},
+			"samples": number{}, "requests": number{}, "failed": number{}, "failures": texts{}, "waits": empty{text{}}, "waited": texts{},
 			"clocks": list{object{
 				"clock": word{"written", "authoritative", "resolver", "new", "kept"}, "who": empty{text{}}, "moved": boolean{}, "never_left": boolean{}, "after_ms": maybe{number{}},
 				"fell_back": number{}, "seen": text{}, "stayed_ms": maybe{number{}}, "retired_ms": maybe{number{}}, "ended": empty{text{}},

@@ -65,6 +65,7 @@ With --json, names that stay (times in milliseconds, null for none):
   also: [{name, type, out, live}]: other record sets that moved
   reason, until: of the override, every_ms: how exact the times are
   dry_run, restored, left: what is left in force, stopped: why it ended early
+  still: what it answers with yet, and when it returns; empty once it is back
   next: the command that brings the answer back where a guard keeps it out
   ways: [{way: out or back, from, to, began, took_ms, samples, waits,
     clocks: [{clock: written, authoritative, resolver, new or kept, who, moved,
@@ -72,6 +73,9 @@ With --json, names that stay (times in milliseconds, null for none):
     never_left: on the way back, of what had not moved out; after_ms is null
     retired_ms: when the kept connection was retired, so long (stayed_ms) after
       new ones had moved
+    waited: [{for: freeze or another guard, approval, hold or zone, why, until,
+      after_ms, took_ms}]: parts of the time in which nothing could be written
+    waits: the last of them, where it was not over
     requests, failed, failures: [{after_ms, clock, why}]}]
   held: all moved out and back, and no request was lost, not_tested
 

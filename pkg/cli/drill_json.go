@@ -27,6 +27,7 @@ type drillAnswer struct {
 	Ways      []drillWay   `json:"ways"`
 	Restored  bool         `json:"restored"`
 	Left      string       `json:"left"`
+	Still     string       `json:"still"`
 	Stopped   string       `json:"stopped"`
 	Next      string       `json:"next"`
 	Held      bool         `json:"held"`
@@ -52,6 +53,15 @@ type drillWay struct {
 	Failed   int           `json:"failed"`
 	Failures []drillFailed `json:"failures"`
 	Waits    string        `json:"waits"`
+	Waited   []drillWait   `json:"waited"`
+}
+
+type drillWait struct {
+	For   string     `json:"for"`
+	Why   string     `json:"why"`
+	Until *time.Time `json:"until"`
+	After float64    `json:"after_ms"`
+	Took  float64    `json:"took_ms"`
 }
 
 type drillClock struct {
@@ -77,7 +87,7 @@ func describeDrill(r *drill.Report) drillAnswer {
 	answer := drillAnswer{
 		Name: string(r.Name), Type: string(r.Type), Zone: string(r.Zone), Policy: r.Policy, Target: r.Target, Site: r.Site, Value: r.Value,
 		Before: r.Before, During: r.During, Also: []drillMoved{}, TTL: milliseconds(r.TTL), For: milliseconds(r.For), Every: milliseconds(r.Every), Reason: r.Reason,
-		DryRun: r.DryRun, Ways: []drillWay{}, Restored: r.Restored, Left: r.Left, Stopped: r.Stopped, Next: r.Next, Held: r.Held(), NotTested: r.NotTested,
+		DryRun: r.DryRun, Ways: []drillWay{}, Restored: r.Restored, Left: r.Left, Still: r.Still, Stopped: r.Stopped, Next: r.Next, Held: r.Held(), NotTested: r.NotTested,
 	}
 	if !r.Until.IsZero() {
 		answer.Until = &r.Until
@@ -96,7 +106,14 @@ func describeDrill(r *drill.Report) drillAnswer {
 func describeWay(y *drill.Way) drillWay {
 	way := drillWay{
 		Way: string(y.Direction), From: y.From, To: y.To, Began: y.Began.UTC(), Took: milliseconds(y.Took), Clocks: []drillClock{},
-		Samples: y.Samples, Requests: y.Requests, Failed: y.Failed, Failures: []drillFailed{}, Waits: y.Waits,
+		Samples: y.Samples, Requests: y.Requests, Failed: y.Failed, Failures: []drillFailed{}, Waits: y.Waits(), Waited: []drillWait{},
+	}
+	for _, w := range y.Waited {
+		wait := drillWait{For: w.For, Why: w.Why, After: milliseconds(w.After), Took: milliseconds(w.Took)}
+		if !w.Until.IsZero() {
+			wait.Until = new(w.Until.UTC())
+		}
+		way.Waited = append(way.Waited, wait)
 	}
 	for _, c := range y.Clocks {
 		clock := drillClock{Clock: string(c.Clock), Who: c.Who, Moved: c.Moved, Stood: c.Stood, Back: c.Back, Seen: c.Seen, Ended: c.Ended}

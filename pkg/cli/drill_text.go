@@ -74,8 +74,11 @@ func (a *app) printDrillWay(what string, y *drill.Way) {
 		rows = append(rows, []string{clockWords(c), after, seenWords(c)})
 	}
 	a.table(rows)
-	if y.Waits != "" {
-		fmt.Fprintf(a.io.Out, "at the end it waited: %s\n", y.Waits)
+	for _, w := range y.Waited {
+		fmt.Fprintf(a.io.Out, "of the %s, %s were a wait: %s\n", clockText(y.Took), clockText(w.Took), w.Why)
+	}
+	if y.Waits() != "" {
+		fmt.Fprintf(a.io.Out, "at the end it waited: %s\n", y.Waits())
 	}
 	if y.Requests == 0 {
 		return
@@ -148,6 +151,9 @@ func drillFailure(r *drill.Report) error {
 		why = append(why, r.Left)
 	} else {
 		why = append(why, "the drain was taken back")
+	}
+	if r.Still != "" {
+		why = append(why, r.Still)
 	}
 	if r.Next != "" {
 		why = append(why, fmt.Sprintf("a guard keeps %s out; to bring it back now: %s", r.Value, r.Next))

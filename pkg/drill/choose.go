@@ -54,6 +54,7 @@ func (r *rehearsal) choose(ctx context.Context) error {
 		Zone: r.o.Zone, Name: name, Type: r.o.Watch.Type, Policy: set.Policy,
 		Target: cmp.Or(leader.Site, leader.Value), Site: leader.Site, Value: leader.Value, Before: set.Live, For: r.o.For, Hold: r.o.Hold, ByHand: r.o.ByHand,
 	}
+	r.blocked = set.Blocked
 	if r.plan.Reason, err = newReason(name); err != nil {
 		return err
 	}

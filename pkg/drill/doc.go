@@ -16,7 +16,10 @@
 //
 // A clock counts as moved from when it showed the new state and went on to; one
 // that falls back counts anew. The way is at its end when all have moved in two
-// looks in a row. Where a gateway hides the addresses, the identity of the backend
+// looks in a row. What kept sidestep from writing meanwhile, as a freeze, is told at
+// once and apart (Wait): it says nothing of how fast a failback is.
+//
+// Where a gateway hides the addresses, the identity of the backend
 // tells, which has to differ from backend to backend.
 //
 // # On loopback

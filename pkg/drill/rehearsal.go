@@ -84,6 +84,7 @@ type Report struct {
 	Out, Back *Way      // nil when it did not come to that
 	Restored  bool      // the drain is taken back; also when it had ended by itself
 	Left      string    // what is left in force, and what to do; empty for nothing
+	Still     string    // what the name still answers with at the end, and when it returns; empty once it is back
 	Stopped   string    // why it ended before its time; empty when it did not
 	Next      string    // the command that brings the answer back where a guard stops that at the end; empty where none does
 	NotTested []string
@@ -107,6 +108,7 @@ type rehearsal struct {
 	plan    Plan
 	waiting time.Duration     // how long the zone's writes wait, where the provider cannot compare
 	backend map[string]string // who answers at an address; empty without an identity
+	blocked []control.Blocked // what a guard kept out before; it stops nothing else
 	report  *Report
 }
 
@@ -163,6 +165,7 @@ func (r *rehearsal) play(ctx context.Context, w *observe.Watcher) error {
 		stopped := r.watchBack(ctx, w)
 		r.report.Stopped = cmp.Or(r.report.Stopped, stopped)
 	}
+	r.report.Still = r.stillOut()
 	return nil
 }
 

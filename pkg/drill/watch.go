@@ -54,9 +54,8 @@ func (r *rehearsal) watchBack(ctx context.Context, w *observe.Watcher) (stopped 
 	patience := 2*r.plan.TTL + margin
 	end := y.Began.Add(r.o.Hold + patience)
 	stopped = r.watch(ctx, w, y, func() time.Time { return end }, func(status control.Status, _ observe.Sample) string {
-		what, until := r.waits(status)
 		r.report.Next = r.passing(status)
-		if y.Waits = what; until.Add(patience).After(end) {
+		if until := r.waits(status).Until; until.Add(patience).After(end) {
 			end = until.Add(patience)
 		}
 		return ""
@@ -65,26 +64,6 @@ func (r *rehearsal) watchBack(ctx context.Context, w *observe.Watcher) (stopped 
 		r.report.Next = ""
 	}
 	return stopped
-}
-
-// waits is what the way back waits for beside the clocks, and until when, where that
-// is known.
-func (r *rehearsal) waits(status control.Status) (what string, until time.Time) {
-	for _, z := range status.Zones {
-		if z.Zone == string(r.plan.Zone) && z.Waits != nil {
-			what, until = z.Waits.Why, z.Waits.Until
-		}
-	}
-	switch set := r.set(status); {
-	case set == nil:
-	case set.Waiting != "":
-		what = "a person has to say yes: " + set.Waiting
-	case set.HoldEnds != nil:
-		what, until = "a failback waits until "+set.HoldEnds.UTC().Format(time.RFC3339), *set.HoldEnds
-	case len(set.Blocked) > 0:
-		what = fmt.Sprintf("guard %s: %s", set.Blocked[0].Guard, set.Blocked[0].Detail)
-	}
-	return what, until
 }
 
 // watch takes samples until a way is at its end: every clock has moved, look says
@@ -100,6 +79,9 @@ func (r *rehearsal) watch(ctx context.Context, w *observe.Watcher, y *Way, end f
 		r.takeStatus(y, status, err)
 		y.take(s, func(reply observe.Reply) bool { return r.arrived(y, reply) }, func(replies []observe.Reply) bool { return r.complete(y, replies) })
 		r.noticeMoved(y, before)
+		if y.unheard = err != nil; !y.unheard {
+			r.takeWait(y, r.waits(status), time.Now())
+		}
 		if err != nil && !silent {
 			r.noticeSilence(y, err)
 		}
@@ -231,8 +213,8 @@ func (r *rehearsal) sayHowFar(y *Way, end time.Time) {
 	}
 	what := "all have moved"
 	switch {
-	case y.Waits != "":
-		what = y.Waits
+	case y.Waits() != "":
+		what = y.Waits()
 	case len(missing) > 0:
 		what = "waiting for " + strings.Join(missing, ", ")
 	}

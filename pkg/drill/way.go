@@ -33,9 +33,11 @@ type Way struct {
 	Requests  int
 	Failed    int
 	Failures  []Failure // the first of them
-	Waits     string    // what it waited for at the end; empty for nothing but the clocks
+	Waited    []Wait    // the parts of it in which nothing could be written, in their order
 
 	gone, come []string // the values that go, and those that come
+	waiting    bool     // for the last of Waited
+	unheard    bool     // the daemon did not answer when it was asked last
 }
 
 // Clock is one of the things that move at their own time.
