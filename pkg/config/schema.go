@@ -125,7 +125,7 @@ var guardKeys = []field{
 	)), doc: "addresses that fail together are suspected, and kept as they are, before they are believed: this node may be at fault; 0 switches the guard off"},
 	{name: "max_changes", kind: count(0, math.MaxInt32), def: "0", doc: "record sets that one plan of a zone may change; 0 is no limit"},
 	{name: "max_writes", kind: orOff(object(
-		field{name: "count", kind: count(1, math.MaxInt32), def: "6", doc: "so many writes"},
+		field{name: "count", kind: count(0, math.MaxInt32), def: "6", doc: "so many writes; 0 switches the limit off as well"},
 		field{name: "window", kind: duration(time.Second), def: "10m", doc: "in any time as long as this"},
 	)), doc: "writes per record set; 0 switches the limit off"},
 }

@@ -82,6 +82,9 @@ func TestWhatIsNotBuiltIsInTheSchema(t *testing.T) {
 
 func TestWhatIsOffIsAccepted(t *testing.T) {
 	mustParse(t, "t.yaml", small+"control: {listen: \"\"}\nguard: {mass: 0, max_writes: 0}\n", world())
+	if cfg := mustParse(t, "t.yaml", small+"guard: {max_writes: {count: 0, window: 10m}}\n", world()); cfg.Guard.MaxWrites.Count != 0 {
+		t.Errorf("of a count of 0 it makes %+v", cfg.Guard.MaxWrites)
+	}
 }
 
 //go:generate go test -run TestReferenceIsCurrent -update .
