@@ -158,7 +158,7 @@ func (f *drillFlags) check(cmd *cobra.Command, args []string) error {
 			return misused(cmd, "--%s %s", name, why)
 		}
 	}
-	return nil
+	return f.look.checkLook(cmd)
 }
 
 // progressWidth is how much of a line of progress fits a terminal.

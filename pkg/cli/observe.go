@@ -55,8 +55,9 @@ has to tell.
 
 --via http://HOST:PORT sends every request through a proxy: an https URL through
 a tunnel (CONNECT), an http URL in absolute form, which HAProxy and nginx take
-as well. --via tcp://HOST:PORT dials a gateway instead of the addresses. Either
-way the address stays, and the identity alone tells the backend.
+as well; a user and password in it are sent to it and never shown. --via
+tcp://HOST:PORT dials a gateway instead of the addresses. Either way the address
+stays, and the identity alone tells the backend.
 
 A row is marked by * where it differs from the one before; rows that do not are
 folded. The first row waits for everything, later ones for nothing longer than
@@ -146,6 +147,9 @@ func (f *observeFlags) bindLook(cmd *cobra.Command) {
 // check refuses what cannot be meant, before anything is asked.
 func (f *observeFlags) check(cmd *cobra.Command) error {
 	changed := cmd.Flags().Changed
+	if err := f.checkLook(cmd); err != nil {
+		return err
+	}
 	switch {
 	case f.once && (changed("every") || changed("for")):
 		return misused(cmd, "--once takes one sample; leave out --every and --for")
@@ -153,6 +157,24 @@ func (f *observeFlags) check(cmd *cobra.Command) error {
 		return misused(cmd, "--every %s: expected at least %s", f.every, minEvery)
 	case f.span <= 0:
 		return misused(cmd, "--for %s: expected more than nothing; one sample is --once", f.span)
+	}
+	return nil
+}
+
+// checkLook refuses a flag that is given without a value, as by a script whose variable
+// is not set: it would count as not given, and something else be looked at.
+func (f *observeFlags) checkLook(cmd *cobra.Command) error {
+	for _, flag := range []struct{ name, value, expected string }{
+		{"type", f.kind, "A, AAAA or CNAME"},
+		{"resolver", f.resolver, "ADDRESS or ADDRESS:PORT"},
+		{"url", f.url, "a URL that begins with http:// or https://"},
+		{"identity", f.identity, "header:NAME, json:KEY or regexp:RE"},
+		{"via", f.via, "http://HOST:PORT or tcp://HOST:PORT"},
+		{"svg", f.svg, "a file"},
+	} {
+		if flag.value == "" && cmd.Flags().Changed(flag.name) {
+			return misused(cmd, "--%s: expected %s, got nothing", flag.name, flag.expected)
+		}
 	}
 	return nil
 }

@@ -3,6 +3,8 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"net/netip"
 	"regexp"
 	"strings"
@@ -138,4 +140,28 @@ func TestADenialWithoutAnSOA(t *testing.T) {
 	if describeView(v).TTLS != nil || *describeView(observe.View{TTL: time.Second}).TTLS != 1 {
 		t.Error("ttl_s is not null where none was told")
 	}
+}
+
+// TestAFlagWithoutAValue is not taken as one that is not there.
+func TestAFlagWithoutAValue(t *testing.T) {
+	for want, args := range map[string][]string{
+		"observe: --resolver: expected ADDRESS or ADDRESS:PORT, got nothing": {"observe", "www", "--resolver", ""},
+		"drill: --resolver: expected ADDRESS or ADDRESS:PORT, got nothing":   {"drill", "www", "--resolver="},
+		"observe: --svg: expected a file, got nothing":                       {"observe", "www", "--svg", ""},
+		"drill: --identity: expected header:NAME":                            {"drill", "www", "--identity", ""},
+		"observe: --type: expected A, AAAA or CNAME":                         {"observe", "www", "--type", ""},
+		"observe: --via: expected http://HOST:PORT":                          {"observe", "www", "--via", ""},
+		"observe: --url: expected a URL":                                     {"observe", "www", "--url", ""},
+	} {
+		root := testRoot()
+		root.SetArgs(args)
+		if err := root.Execute(); !strings.HasPrefix(fmt.Sprint(err), want) || !isUsage(err) {
+			t.Errorf("%q: %v, want %s", args, err, want)
+		}
+	}
+}
+
+func isUsage(err error) bool {
+	_, is := errors.AsType[*usageError](err)
+	return is
 }
