@@ -211,6 +211,23 @@ func TestIdentitiesAreShort(t *testing.T) {
 	}
 }
 
+// TestTheUserOfAProxyIsNeverShown asks through one that is not there, and hears what it
+// was told again.
+func TestTheUserOfAProxyIsNeverShown(t *testing.T) {
+	via, err := ParseVia("http://me:hush@127.0.0.1:1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &Request{HTTP: check.HTTP{Scheme: "http", Host: "www.example.com", Port: 80}, Via: via}
+	if got := r.mask("Basic bWU6aHVzaA== of hush"); got != "Basic *** of ***" {
+		t.Errorf("an echo: %q", got)
+	}
+	_, f := r.open(t.Context(), netip.MustParseAddrPort("127.0.0.1:1"))
+	if f == nil || strings.Contains(f.Error(), "hush") || !strings.Contains(f.Error(), "http://127.0.0.1:1 itself cannot be reached") {
+		t.Errorf("not there: %v", f)
+	}
+}
+
 func TestParseVia(t *testing.T) {
 	for text, want := range map[string]string{
 		"http://192.0.2.1:3128": "http://192.0.2.1:3128", "http://me:hush@proxy.example.net": "http://proxy.example.net:80",

@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"maps"
@@ -149,15 +150,27 @@ func orElse(text, otherwise string) string {
 
 // mask takes the secrets of the request out of text of a server.
 func (r *Request) mask(text string) string {
-	for _, header := range r.HTTP.Headers {
-		_, credentials, _ := strings.Cut(header.Value, " ")
-		for _, secret := range []string{header.Value, credentials} {
-			if len(secret) >= minSecret {
-				text = strings.ReplaceAll(text, secret, "***")
-			}
+	for _, secret := range r.secrets() {
+		if len(secret) >= minSecret {
+			text = strings.ReplaceAll(text, secret, "***")
 		}
 	}
 	return text
+}
+
+// secrets are the header values, and what the proxy is told of its user.
+func (r *Request) secrets() []string {
+	var list []string
+	for _, header := range r.HTTP.Headers {
+		_, credentials, _ := strings.Cut(header.Value, " ")
+		list = append(list, header.Value, credentials)
+	}
+	if r.Via != nil && r.Via.proxy != nil && r.Via.proxy.User != nil {
+		user := r.Via.proxy.User
+		password, _ := user.Password()
+		list = append(list, base64.StdEncoding.EncodeToString([]byte(user.Username()+":"+password)), password)
+	}
+	return list
 }
 
 // minSecret is the length below which a header value is no secret that could be
