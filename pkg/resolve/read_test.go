@@ -2,9 +2,13 @@ package resolve
 
 import (
 	"fmt"
+	"os"
+	"syscall"
 	"testing"
 
 	"github.com/miekg/dns"
+
+	"sidestep/pkg/observe"
 )
 
 // Only the records of the chain's end count, of the internet and of the type.
@@ -33,5 +37,14 @@ func TestReadTakesWhatWasAskedFor(t *testing.T) {
 		if got := fmt.Sprint(v.names, " ", v.addresses); got != c.want || err != nil {
 			t.Errorf("%q: got %s (%v), want %s", c.answer, got, err, c.want)
 		}
+	}
+}
+
+// What came and did not match is said beside the silence.
+func TestBriefTellsOfWhatWasIgnored(t *testing.T) {
+	silence := fmt.Errorf("no answer: %w", os.ErrDeadlineExceeded)
+	got := brief(&observe.NoAnswerError{UDP: fmt.Errorf("%w; %w", silence, observe.ErrIgnored), TCP: syscall.ECONNREFUSED}).Error()
+	if want := "udp: no answer in time; answers that do not match were ignored, tcp: connection refused"; got != want {
+		t.Errorf("got %s, want %s", got, want)
 	}
 }
