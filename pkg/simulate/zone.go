@@ -54,7 +54,7 @@ func (z *zone) setFailing(fails bool) {
 func (z *zone) submit(work engine.Work, now time.Duration) {
 	z.work, z.works.at = &work, 0
 	if t := &z.looks; t.at != never && t.at > now && t.pause >= z.most {
-		t.at -= (t.at - now) / z.most * z.most
+		t.at -= (t.at - now) - (t.at-now)%z.most
 	}
 }
 
