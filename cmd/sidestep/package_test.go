@@ -121,6 +121,7 @@ func packageUnpacked(t *testing.T, deb string) {
 		doc + "CONFIG.md":                       "# The config file",
 		doc + "CHANGELOG.md":                    "# Changelog",
 		doc + "METRICS.md":                      "# Metrics",
+		doc + "API.md":                          "# The control API",
 		doc + "prometheus/alerts.yaml":          "SidestepNoLeader",
 		doc + "grafana/sidestep.json":           "sidestep_leader",
 	} {
