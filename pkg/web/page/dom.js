@@ -79,7 +79,7 @@ export function keepingFocus(redraw) {
 
 // chip is a state as a mark and a word: the colour only repeats what they say.
 const marks = {
-  good: "✓", bad: "✕", warn: "!", idle: "‖", open: "?",
+  good: "✓", bad: "✕", warn: "!", idle: "‖", off: "–", open: "?",
 };
 
 export function chip(look, ...words) {

@@ -3,7 +3,7 @@
 import { approve, freeze, takeBack } from "./acts.js";
 import { chip, h, listIn } from "./dom.js";
 import { drainOrBack, said } from "./records.js";
-import { endOf, leaderChip, moment, overrideWords, plural, short } from "./words.js";
+import { endOf, leaderChip, moment, overrideWords, plural, short, siteLook } from "./words.js";
 
 export function showSites(box, status) {
   const about = (s) => [s, said(status, "drain", s.name)];
@@ -11,10 +11,9 @@ export function showSites(box, status) {
 }
 
 function site(s, status) {
-  const look = s.state === "ok" ? "good" : s.state === "unknown" ? "open" : s.state === "maintenance" ? "idle" : "bad";
   return h("li", { class: "card" },
     h("div", { class: "head" },
-      h("h3", {}, s.name, " ", chip(look, s.state)),
+      h("h3", {}, s.name, " ", chip(siteLook(s.state), s.state)),
       h("span", { class: "buttons" }, drainOrBack(status, s.name, "what stands at " + s.name))),
     h("p", {}, Object.entries(s.signals).sort().map(([name, holds]) => [signal(name, holds), " "])),
     s.maintenance && h("p", { class: "small" }, "in maintenance: ", s.maintenance),

@@ -1,9 +1,9 @@
 // What happened: transitions, overrides, writes and their clocks, newest first.
 
 import { chip, h, listIn } from "./dom.js";
-import { clock, short, typeWords } from "./words.js";
+import { clock, short, siteLook, typeWords, verdictLook } from "./words.js";
 
-const looks = { verdict: "open", override: "warn", write: "good", verify: "idle", guard: "bad", leader: "idle", config: "idle", plan: "warn", site: "open", vantage: "open" };
+const looks = { verdict: "open", override: "warn", write: "good", verify: "idle", guard: "bad", leader: "idle", config: "idle", plan: "warn" };
 
 // showTimeline shows the journal, or, where the daemon does not tell it, its last
 // writes.
@@ -21,10 +21,17 @@ function event(e) {
 }
 
 function look(e) {
-  if (e.kind === "verdict") return { up: "good", down: "bad", suspected: "warn" }[e.to] ?? "open";
+  if (e.kind === "verdict" || e.kind === "vantage") return verdictLook(e.to);
+  if (e.kind === "site") return siteTurned(e.detail);
   if (e.kind === "write" && e.error) return "bad";
   if (e.kind === "verify") return e.verified ? "good" : "warn";
   return looks[e.kind] ?? "open";
+}
+
+// siteTurned reads the new state out of "dead, was ok".
+function siteTurned(detail) {
+  const [to, from] = detail.split(", was ");
+  return from ? siteLook(to) : "open";
 }
 
 function about(e) {

@@ -57,13 +57,24 @@ export function tick() {
   }
 }
 
-const verdicts = { up: "good", down: "bad", suspected: "warn", unknown: "open" };
+const verdicts = { up: "good", down: "bad", suspected: "warn" };
 
-export function verdictChip(verdict) {
-  return chip(verdicts[verdict] ?? "open", verdict);
+export function verdictLook(verdict) {
+  return verdicts[verdict] ?? "open";
 }
 
-const states = { live: "good", paused: "idle", missing: "warn", unknown: "open" };
+export function verdictChip(verdict) {
+  return chip(verdictLook(verdict), verdict);
+}
+
+// siteLook is how a site's state is shown: any word of the config's scenarios but
+// the three of sidestep itself is trouble.
+export function siteLook(state) {
+  return { ok: "good", unknown: "open", maintenance: "idle" }[state] ?? "bad";
+}
+
+// A spare that is lower in rank is missing for good reason: that alone alarms nobody.
+const states = { live: "good", paused: "idle", missing: "off", unknown: "open" };
 
 export function stateChip(state) {
   return chip(states[state] ?? "open", state);
