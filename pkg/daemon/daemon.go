@@ -80,43 +80,43 @@ type Daemon struct {
 	stopped  chan struct{} // closed when the loop has ended
 
 	// The rest belongs to the loop.
-	config    *config.Config
-	limits    *provider.Limits // of the credentials in use
-	engine    *engine.Engine
-	next      time.Duration // boot time at which time alone matters, 0 for never
-	loaded    time.Time
-	refused   error // why the last reload was refused; nil when it was not
-	refusedAt time.Time
-	waiters   []*waiter
-	flood     flood
-	writes    []writeLine
-	rivals    map[record.Name]*reconcile.TwoWritersError
-	rivalTold map[record.Name]string // whose rivalry the log has
-	ages      map[record.Name]zoneAge
-	alone     map[record.Name]alone // by zone: as it was listed last
-	negatives negatives
-	checked   map[record.Name]control.Verification // by zone: the last one
-	vacant    map[record.Name]*vacancy             // by zone with a lease of its own, and "" for all
-	lookedFor time.Duration                        // boot time at which it was looked last whether anybody leads; 0 before the first
-	shown     map[record.Name]string               // by zone: the plan that a shadow logged last
-	takenUp   time.Time                            // when the snapshot was saved that is taken up, and no other
-	watched   time.Time                            // of a command: when the targets were watched last that it found judged
-	found     engine.State                         // all that a command found saved
-	fresh     bool                                 // found is young enough to go by
-	began     time.Duration                        // boot time at which this process was
-	saved     time.Time                            // wall time of the last try to save
-	saving    time.Duration                        // how long the last save took
-	unsaved   error                                // why it failed
-	ends      []cluster.End                        // of words that persons took back, here or at other nodes: see cluster.Remember
-	shared    time.Time                            // of what persons had said here until then etcd had everything, at some time
-	lists     lists
-	blind     time.Duration        // boot time since which the canary fails; 0 while it does not
-	apart     error                // why this node is not among the others; nil when it is
-	tuned     int                  // the most targets that the Go runtime was fitted to
-	unheard   map[record.Name]bool // zones from which no word came since the start; nil when all have told
-	news      bool                 // something changed that was not saved yet
-	people    announcer            // who tell people what happens
-	kept      json.RawMessage      // of a command: what a daemon is to say, as it found it
+	config     *config.Config
+	limits     *provider.Limits // of the credentials in use
+	engine     *engine.Engine
+	next       time.Duration // boot time at which time alone matters, 0 for never
+	loaded     time.Time
+	refused    error // why the last reload was refused; nil when it was not
+	refusedAt  time.Time
+	waiters    []*waiter
+	flood      flood
+	writes     []writeLine
+	rivals     map[record.Name]*reconcile.TwoWritersError
+	rivalTold  map[record.Name]string // whose rivalry the log has
+	ages       map[record.Name]zoneAge
+	alone      map[record.Name]alone // by zone: as it was listed last
+	negatives  negatives
+	checked    map[record.Name]control.Verification // by zone: the last one
+	vacant     map[record.Name]*vacancy             // by zone with a lease of its own, and "" for all
+	lookedFor  time.Duration                        // boot time at which it was looked last whether anybody leads; 0 before the first
+	shown      map[record.Name]string               // by zone: the plan that a shadow logged last
+	takenUp    time.Time                            // when the snapshot was saved that is taken up, and no other
+	watched    time.Time                            // of a command: when the targets were watched last that it found judged
+	found      engine.State                         // all that a command found saved
+	fresh      bool                                 // found is young enough to go by
+	began      time.Duration                        // boot time at which this process was
+	saved      time.Time                            // wall time of the last try to save
+	saving     time.Duration                        // how long the last save took
+	unsaved    error                                // why it failed
+	ends       []cluster.End                        // of words that persons took back, here or at other nodes: see cluster.Remember
+	shared     time.Time                            // of what persons had said here until then etcd had everything, at some time
+	lists      lists
+	blind      time.Duration        // boot time since which the canary fails; 0 while it does not
+	apart      error                // why this node is not among the others; nil when it is
+	tuned      int                  // the most targets that the Go runtime was fitted to
+	unreported map[record.Name]bool // zones of which no report came since the start; nil when all have one
+	news       bool                 // something changed that was not saved yet
+	people     announcer            // who tell people what happens
+	kept       json.RawMessage      // of a command: what a daemon is to say, as it found it
 }
 
 // New builds everything, and looks into the state directory. It sends nothing,

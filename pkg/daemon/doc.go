@@ -36,7 +36,7 @@
 // won the lease has read all words, and again when it was out of touch for a quarter of
 // a minute. Under another lock a dead etcd must not stop a failover: a node that never
 // reached it since its start writes nothing for half a minute, goes on, and says so; and
-// a word at another node tells which leader may not have heard it (unheard.go).
+// a word at another node tells which leader may not have heard it (untold.go).
 //
 // What a node shows of zones that it does not write rests on lists of its own. It lists
 // again after a reload, after a person's word, when it hears that another node wrote,

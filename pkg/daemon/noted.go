@@ -90,7 +90,7 @@ func (d *Daemon) awaitLeader(ctx context.Context, answer *control.Overruled, rev
 		return
 	}
 	if d.options.Config.Leader.Lock != config.LockEtcd {
-		d.ask(func(*engine.Engine) { d.noteUnheard(answer) })
+		d.ask(func(*engine.Engine) { d.noteUntaken(answer) })
 		return
 	}
 	answer.Leader = d.leaderElsewhere()

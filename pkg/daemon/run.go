@@ -76,9 +76,9 @@ func (d *Daemon) Run(ctx context.Context) error {
 	if d.options.Alone {
 		forgetStart()
 		useProcessors(d.jobs())
-		d.unheard = map[record.Name]bool{}
+		d.unreported = map[record.Name]bool{}
 		for _, z := range d.config.Zones {
-			d.unheard[z.Name] = true
+			d.unreported[z.Name] = true
 		}
 	}
 	endLoop := d.startLoop() // which outlives everybody who talks to it

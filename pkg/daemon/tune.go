@@ -64,15 +64,15 @@ func (d *Daemon) useMemory(targets int) {
 	d.tuned = max(d.tuned, targets)
 }
 
-// heard belongs to the loop. With the first word from the last zone everything
+// reported belongs to the loop. With the first report of the last zone everything
 // is built and listed.
-func (d *Daemon) heard(zone record.Name) {
-	if d.unheard == nil {
+func (d *Daemon) reported(zone record.Name) {
+	if d.unreported == nil {
 		return
 	}
-	delete(d.unheard, zone)
-	if len(d.unheard) == 0 {
-		d.unheard = nil
+	delete(d.unreported, zone)
+	if len(d.unreported) == 0 {
+		d.unreported = nil
 		d.useMemory(len(d.engine.Targets()))
 		forgetStart() // and the way here
 	}

@@ -81,7 +81,7 @@ func TestTuneCollectsWhenTargetsAreMore(t *testing.T) {
 func TestMemoryIsFittedWithTheLastZone(t *testing.T) {
 	t.Setenv("GOGC", "")
 	defer debug.SetGCPercent(debug.SetGCPercent(startGrowth))
-	d := &Daemon{engine: engine.New(engine.Config{}, engine.Now{}), unheard: map[record.Name]bool{"a.example.": true, "b.example.": true}}
+	d := &Daemon{engine: engine.New(engine.Config{}, engine.Now{}), unreported: map[record.Name]bool{"a.example.": true, "b.example.": true}}
 	d.tuned = -1
 	percent := func() int {
 		now := debug.SetGCPercent(startGrowth)
@@ -89,12 +89,12 @@ func TestMemoryIsFittedWithTheLastZone(t *testing.T) {
 		return now
 	}
 	for _, zone := range []record.Name{"a.example.", "a.example."} {
-		d.heard(zone)
+		d.reported(zone)
 		if got := percent(); got != startGrowth {
 			t.Fatalf("after %s: %d percent, want %d", zone, got, startGrowth)
 		}
 	}
-	d.heard("b.example.")
+	d.reported("b.example.")
 	if got := percent(); got == startGrowth {
 		t.Error("after the last zone: not fitted")
 	}

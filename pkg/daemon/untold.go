@@ -35,9 +35,9 @@ func (d *Daemon) untoldNotices() []string {
 	return []string{"etcd has not answered since the start: this node writes without knowing what persons said at the other nodes, a freeze as well; to stop it here: sidestep freeze --for 1h"}
 }
 
-// noteUnheard says that nobody who leads has taken a word that all nodes share, where a
+// noteUntaken says that nobody who leads has taken a word that all nodes share, where a
 // leader that does not hear goes on writing. It belongs to the loop.
-func (d *Daemon) noteUnheard(answer *control.Overruled) {
+func (d *Daemon) noteUntaken(answer *control.Overruled) {
 	heard := map[string]time.Duration{}
 	var leaders []string
 	for _, n := range d.nodes.Nodes() {
