@@ -135,7 +135,7 @@ func (w *world) nextMoment(events []Event) time.Duration {
 	}
 	for _, z := range w.order {
 		if tries := z.next(w.leads); tries != nil {
-			next = min(next, tries.at)
+			next = min(next, tries.due())
 		}
 	}
 	return next

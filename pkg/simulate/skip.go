@@ -34,7 +34,7 @@ func (w *world) leaveOut(event time.Duration) {
 		return
 	}
 	for _, z := range w.order {
-		z.putOff(event, w.leads)
+		z.leaveOut(event, w.leads)
 	}
 	now, calm := w.clock.Boot(), w.calm()
 	if w.stirred == now && w.asleep {

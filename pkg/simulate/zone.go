@@ -30,6 +30,15 @@ type zone struct {
 type tries struct {
 	at    time.Duration // boot time of the next try; 0 for at once
 	pause time.Duration // after it, until the next; 0 when nothing failed
+	from  time.Duration // boot time before which tries are left out; 0 for none
+}
+
+// due is the boot time of the next try that is not left out.
+func (t *tries) due() time.Duration {
+	if t.from <= t.at {
+		return t.at
+	}
+	return slotFrom(t.at, t.pause, t.from)
 }
 
 func newZone(name record.Name, rhythm config.Reconcile, clock clock.Clock) *zone {
@@ -50,12 +59,10 @@ func (z *zone) setFailing(fails bool) {
 }
 
 // submit replaces what waits; newer work does not wait for the pause of older. A list
-// waits behind it, due when it would have been had none been left out.
+// waits behind it, and from now on none of its tries is left out.
 func (z *zone) submit(work engine.Work, now time.Duration) {
-	z.work, z.works.at = &work, 0
-	if t := &z.looks; t.at != never && t.at > now && t.pause >= z.most {
-		t.at -= (t.at - now) - (t.at-now)%z.most
-	}
+	z.work, z.works.at, z.works.from = &work, 0, 0
+	z.looks.from = min(z.looks.from, now)
 }
 
 // forget is the end of the process that had the work.
@@ -79,7 +86,7 @@ func (w *world) serve(ctx context.Context, z *zone) (did bool, err error) {
 		return false, err // and no word about the zone
 	}
 	switch next := z.next(w.leads); {
-	case next == nil || next.at > w.clock.Boot():
+	case next == nil || next.due() > w.clock.Boot():
 		return false, nil
 	case next == &z.works:
 		return true, w.write(ctx, z, *z.work)
@@ -124,15 +131,11 @@ func (w *world) fail(z *zone, tries *tries, report reconcile.Report) error {
 	return w.step(engine.Failed{Zone: z.name, Err: report.Err.Error()})
 }
 
-// putOff leaves tries out that fail because the provider does, until the next
+// leaveOut leaves tries out that fail because the provider does, until the next
 // event may mend it. Only those in the steady rhythm of the longest pause are, and
 // none of what waits behind other work: its time comes with the end of that.
-func (z *zone) putOff(event time.Duration, leads bool) {
-	switch t := z.next(leads); {
-	case t == nil || !z.fails || t.at == 0 || t.pause < z.most:
-	case event == never:
-		t.at = never
-	case t.at < event:
-		t.at = event + (z.most-(event-t.at)%z.most)%z.most
+func (z *zone) leaveOut(event time.Duration, leads bool) {
+	if t := z.next(leads); t != nil && z.fails && t.at != 0 && t.pause >= z.most {
+		t.from = event
 	}
 }
