@@ -33,7 +33,7 @@ func importsInTable(t *tree) (breaches []string) {
 		if !within(r.dir, "pkg", "providers", "cmd") {
 			continue
 		}
-		list, listed := lineOf(r.dir)
+		list, listed := rooms[r.dir]
 		if !listed {
 			breaches = append(breaches, fmt.Sprintf("%s: no line in the table: add it, with what it may import, to rooms in cmd/sidestep/arch_table_test.go, and to the drawing in pkg/doc.go", r.dir))
 			continue
@@ -47,15 +47,6 @@ func importsInTable(t *tree) (breaches []string) {
 	return breaches
 }
 
-// lineOf looks a package up in both tables.
-func lineOf(dir string) (allowed, bool) {
-	list, listed := rooms[dir]
-	if !listed {
-		list, listed = planned[dir]
-	}
-	return list, listed
-}
-
 func (a allowed) permits(imp string) bool {
 	if own, isOwn := strings.CutPrefix(imp, "sidestep/"); isOwn {
 		return slices.Contains(strings.Fields(a.own), strings.TrimPrefix(own, "pkg/"))
@@ -66,9 +57,8 @@ func (a allowed) permits(imp string) bool {
 	return a.std == "" || slices.Contains(strings.Fields(a.std), imp)
 }
 
-// roomsAreBuilt compares the tables with what is there: a line for a package
-// that is gone has to go, so has a permission that nobody uses, and a package
-// that was built is planned no more.
+// roomsAreBuilt compares the table with what is there: a line for a package that
+// is gone has to go, and so has a permission that nobody uses.
 func roomsAreBuilt(t *tree) (breaches []string) {
 	for dir, list := range rooms {
 		r := t.find(dir)
@@ -78,11 +68,6 @@ func roomsAreBuilt(t *tree) (breaches []string) {
 		}
 		for _, unused := range list.unused(r.imports()) {
 			breaches = append(breaches, fmt.Sprintf("%s: its line in cmd/sidestep/arch_table_test.go allows %s, which it does not import", dir, unused))
-		}
-	}
-	for dir := range planned {
-		if t.find(dir) != nil {
-			breaches = append(breaches, dir+": is built: move its line from planned to rooms in cmd/sidestep/arch_table_test.go")
 		}
 	}
 	return breaches
@@ -177,7 +162,7 @@ var impure = map[string][]string{
 // what imports do not show.
 func coreIsPure(t *tree) (breaches []string) {
 	for _, r := range t.packages {
-		if list, _ := lineOf(r.dir); list.std == "" {
+		if rooms[r.dir].std == "" {
 			continue
 		}
 		for _, f := range r.code() {

@@ -138,11 +138,6 @@ var rooms = map[string]allowed{
 	"providers/conformance/etcdserver": {mods: "go.etcd.io/etcd/server/v3 golang.org/x/crypto/bcrypt"},
 }
 
-// planned are the rooms that are drawn up and not built. A room that is built
-// moves from here to the table above; nothing else is ever added here than a
-// room that the next change builds.
-var planned = map[string]allowed{}
-
 // panics are the functions that may panic, each with the reason why no error
 // could do.
 var panics = map[string]string{}

@@ -88,10 +88,6 @@ func wantFlagText(t *testing.T, f *pflag.Flag) {
 	}
 }
 
-// notBuilt are words of features that this version does not have. Who builds one
-// takes its word out of here.
-var notBuilt = []string{"metrics"}
-
 func TestAFlagThatDoesNotExist(t *testing.T) {
 	for args, want := range map[string]string{
 		"run --readonly":       "run: unknown flag: --readonly; perhaps --read-only; try: sidestep run --help",
@@ -107,18 +103,6 @@ func TestAFlagThatDoesNotExist(t *testing.T) {
 		root.SetArgs(strings.Fields(args))
 		if err := root.Execute(); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", args, err, want)
-		}
-	}
-}
-
-func TestHelpNamesWhatIsBuilt(t *testing.T) {
-	for _, cmd := range everyCommand(testRoot()) {
-		text := cmd.Long + cmd.Example
-		cmd.Flags().VisitAll(func(f *pflag.Flag) { text += " " + f.Usage })
-		for _, word := range notBuilt {
-			if regexp.MustCompile(`(?i)\b` + word + `s?\b`).MatchString(text) {
-				t.Errorf("%s: its help speaks of %q, which is not built", cmd.CommandPath(), word)
-			}
 		}
 	}
 }

@@ -12,10 +12,6 @@
 // what only shows when all record sets are seen together. Every step collects
 // its errors with file, line, column and key; none stops at the first.
 //
-// A key whose feature this version does not have is in the schema and in
-// notBuilt (built.go): using it is an error that names the feature, because a
-// rule that is silently ignored is worse than none.
-//
 // viper is used for what it is good at, flags and environment (find.go), and
 // never for the keys of the file: it folds their case and splits them at dots,
 // and both mean something in a zone.

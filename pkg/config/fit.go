@@ -54,9 +54,8 @@ func (k *kind) field(name string) *field {
 	return nil
 }
 
-// fit holds an item against its kind, all the way down. pattern is the item's
-// path as the schema has it: records[].answers[].value.
-func (l *log) fit(it *item, k *kind, pattern string) {
+// fit holds an item against its kind, all the way down.
+func (l *log) fit(it *item, k *kind) {
 	it.kind = k
 	if it.refused {
 		return
@@ -65,17 +64,16 @@ func (l *log) fit(it *item, k *kind, pattern string) {
 	case it.shape == scalar && k.parse != nil:
 		l.fitScalar(it, k)
 	case it.shape == mapping && k.fields != nil:
-		l.fitFields(it, k, pattern)
+		l.fitFields(it, k)
 	case it.shape == mapping && k.each != nil:
-		l.fitEach(it, k, pattern)
+		l.fitEach(it, k)
 	case it.shape == list && k.elem != nil:
 		for _, element := range it.items {
-			l.fit(element, k.elem, pattern+"[]")
+			l.fit(element, k.elem)
 		}
 	default:
 		l.fail(it.pos, it.path(), fmt.Sprintf("expected %s, got %s", k.word, it.shape), k.shapeHint(it))
 	}
-	l.refuseNotBuilt(it, pattern)
 }
 
 // shapeHint says how to write what has the wrong shape.
@@ -104,14 +102,14 @@ func (l *log) fitScalar(it *item, k *kind) {
 	it.value = value
 }
 
-func (l *log) fitFields(it *item, k *kind, pattern string) {
+func (l *log) fitFields(it *item, k *kind) {
 	for _, child := range it.items {
 		child.key = k.field(child.name)
 		if child.key == nil {
 			l.fail(child.keyPos, child.path(), "unknown key", k.knownKey(child.name))
 			continue
 		}
-		l.fit(child, child.key.kind, join(pattern, child.name))
+		l.fit(child, child.key.kind)
 	}
 	for i := range k.fields {
 		if f := &k.fields[i]; f.need && it.byName[f.name] == nil {
@@ -151,12 +149,12 @@ func (k *kind) placesOf(name, path string) []string {
 	return places
 }
 
-func (l *log) fitEach(it *item, k *kind, pattern string) {
+func (l *log) fitEach(it *item, k *kind) {
 	for _, child := range it.items {
 		if k.labels && !isLabel(child.name) {
 			l.fail(child.keyPos, child.path(), "expected a name of a-z, 0-9 and -, got "+quote(child.name), "")
 		}
-		l.fit(child, k.each, join(pattern, "NAME"))
+		l.fit(child, k.each)
 	}
 }
 

@@ -43,7 +43,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// TestRoundTrip makes configs of every built key and takes them through Show.
+// TestRoundTrip makes configs of every key and takes them through Show.
 func TestRoundTrip(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		text := drawConfig(rt)

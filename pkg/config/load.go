@@ -68,7 +68,7 @@ func parse(file string, f content, opts Options) (*Config, error) {
 	l := &log{file: file}
 	b := &builder{log: l, opts: opts, open: f.open()}
 	if root := l.readTree(f.data); root != nil {
-		l.fit(root, schema, "")
+		l.fit(root, schema)
 		b.build(root)
 	}
 	l.sort()

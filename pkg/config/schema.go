@@ -8,7 +8,7 @@ import (
 )
 
 // schema is the whole config: every key, what it takes, its default and its
-// meaning, built or not. CONFIG.md is made from it.
+// meaning. CONFIG.md is made from it.
 var schema = object(
 	field{name: "node", kind: object(nodeKeys...), doc: "who this sidestep is"},
 	field{name: "state", kind: object(stateKeys...), doc: "where it keeps what it has to remember"},

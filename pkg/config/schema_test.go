@@ -1,11 +1,8 @@
 package config
 
 import (
-	"cmp"
 	"fmt"
-	"maps"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -56,30 +53,6 @@ func TestEveryKeySaysWhatItMeans(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotBuiltIsInTheSchema(t *testing.T) {
-	keys := map[string]*field{}
-	walk(schema, "", func(path string, f *field) { keys[path] = f })
-	for entry, feature := range notBuilt {
-		path, value, hasValue := strings.Cut(entry, "=")
-		f := keys[path]
-		switch {
-		case f == nil:
-			t.Errorf("%s: no key of the schema", entry)
-		case feature == "":
-			t.Errorf("%s: names no feature", entry)
-		case hasValue:
-			if _, fault := f.kind.parse(value); fault != nil {
-				t.Errorf("%s: no value of the key: %s", entry, fault.problem)
-			}
-		}
-	}
-	var list strings.Builder
-	for _, entry := range slices.Sorted(maps.Keys(notBuilt)) {
-		fmt.Fprintf(&list, "%s: %s\n", entry, notBuilt[entry])
-	}
-	golden(t, "testdata/not-built.want", list.String())
-}
-
 func TestWhatIsOffIsAccepted(t *testing.T) {
 	mustParse(t, "t.yaml", small+"control: {listen: \"\"}\nguard: {mass: 0, max_writes: 0}\n", world())
 	if cfg := mustParse(t, "t.yaml", small+"guard: {max_writes: {count: 0, window: 10m}}\n", world()); cfg.Guard.MaxWrites.Count != 0 {
@@ -98,7 +71,7 @@ const referenceHead = `# The config file
 This page is made from the schema in pkg/config (` + "`go generate ./pkg/config`" + `) and says what each key takes, its default and its meaning.
 
 The file is YAML: one document, no tags, no anchors, no merge keys, no key twice, no numbers with leading zeros. A key that is not
-here is an error, and so is one whose feature this version does not have yet (marked **not built**).
+here is an error.
 
 - **Durations** are written ` + "`10s`, `1m30s`, `0.5s`" + ` or as a number of seconds.
 - **Sizes** are written ` + "`64KiB`, `1MiB`" + ` or as a number of bytes.
@@ -142,50 +115,9 @@ func row(out *strings.Builder, path string, f *field) {
 	if f.of != "" {
 		meaning = "(" + strings.ReplaceAll(f.of, " ", ", ") + ") " + meaning
 	}
-	if missing := cmp.Or(missingAt(path), missingOf(f.of)); missing != "" {
-		meaning += "; " + missing
-	}
 	cells := []string{"`" + path + "`", f.kind.word, fallback, meaning}
 	for i, c := range cells {
 		cells[i] = strings.ReplaceAll(c, "|", `\|`)
 	}
 	fmt.Fprintf(out, "| %s |\n", strings.Join(cells, " | "))
-}
-
-// missingOf says of a key that no provider of this version has, that it is not
-// built.
-func missingOf(providers string) string {
-	for name := range strings.FieldsSeq(providers) {
-		if _, missing := notBuilt["zones[].provider="+name]; !missing {
-			return ""
-		}
-	}
-	if providers == "" {
-		return ""
-	}
-	return "**not built**"
-}
-
-// missingAt says what of a key, or of one above it, is not built.
-func missingAt(path string) string {
-	for at := path; ; {
-		if _, missing := notBuilt[at]; missing {
-			return "**not built**"
-		}
-		cut := strings.LastIndexAny(at, ".[")
-		if cut < 0 {
-			break
-		}
-		at = at[:cut]
-	}
-	var values []string
-	for _, entry := range slices.Sorted(maps.Keys(notBuilt)) {
-		if value, found := strings.CutPrefix(entry, path+"="); found {
-			values = append(values, value)
-		}
-	}
-	if len(values) == 0 {
-		return ""
-	}
-	return "**not built**: " + strings.Join(values, ", ")
 }
