@@ -6,7 +6,7 @@ BUILT := $(or $(SOURCE_DATE_EPOCH),$(shell git log -1 --format=%ct 2>/dev/null))
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint v2.15.0
 MODULES := . providers/conformance pkg/web/webtest
 
-.PHONY: build test lint cover fuzz soak demo bench package clean
+.PHONY: build test lint cover fuzz soak demo bench results package clean
 
 # bin/sidestep, a static binary that knows its version.
 OUT ?= bin/sidestep
@@ -55,6 +55,12 @@ demo: build
 bench: build
 	go build -o bin/yardstick ./pkg/bench/yardstick
 	bin/yardstick $(BENCHFLAGS)
+
+# The same beside gdnsd, HAProxy and the blackbox exporter, those that are installed,
+# in 25 minutes; rewrites what the last run found.
+results: build
+	go build -o bin/yardstick ./pkg/bench/yardstick
+	bin/yardstick -peers -results pkg/bench/RESULTS.md $(BENCHFLAGS)
 
 # dist/: a Debian package and an archive for each of ARCHES, and their checksums.
 # The same commit and the same Go make the same bytes; needs no root.

@@ -19,6 +19,12 @@
 // The daemon is `sidestep run` as users run it, with a config of ten answers to
 // a record set, in a zone file that the embedded name server does not serve.
 //
+// Peers are gdnsd, HAProxy and the blackbox exporter as Debian packages them, on the
+// same HTTP targets at the same interval, with -peers. `make results` measures them
+// all and writes RESULTS.md. HAProxy and gdnsd are C with one event loop; the exporter
+// is the nearest to a prober in Go by net/http, and the CPU of who asks it is not
+// counted.
+//
 // # What is measured
 //
 // CPU is the user and system time of the prober's process over a window, after

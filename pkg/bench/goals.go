@@ -65,13 +65,13 @@ func cpuGoals(samples []Sample) (list []Goal) {
 		id, run string
 		limit   float64
 	}{{"G1", runBig, 1.75}, {"G1", runSmall, 1.75}, {"G2", runTCP, 1.75}, {"G3", runICMP, 1.5}} {
-		floor, daemon := of(samples, g.run, "floor"), of(samples, g.run, "sidestep")
-		var ratios []float64
-		for i := range min(len(floor), len(daemon)) {
-			ratios = append(ratios, daemon[i].CPU/floor[i].CPU)
+		if value, found := cpuRatio(samples, g.run, "floor"); found {
+			list = append(list, Goal{ID: g.id, What: "CPU of a probe, " + g.run, Value: value, Limit: g.limit, Ratio: true, Unit: "x floor"})
 		}
-		if len(ratios) > 0 {
-			list = append(list, Goal{ID: g.id, What: "CPU of a probe, " + g.run, Value: median(ratios), Limit: g.limit, Ratio: true, Unit: "x floor"})
+		for _, p := range peers {
+			if value, found := cpuRatio(samples, g.run, p.name); found && p.most > 0 {
+				list = append(list, Goal{ID: g.id, What: "CPU of a probe, " + g.run, Value: value, Limit: p.most, Ratio: true, Unit: "x " + p.name})
+			}
 		}
 	}
 	if tcp := of(samples, runTCP, "sidestep"); len(tcp) > 0 {
@@ -79,6 +79,20 @@ func cpuGoals(samples []Sample) (list []Goal) {
 		list = append(list, Goal{ID: "G2", What: "connections left in TIME_WAIT", Value: float64(waits), Unit: ""})
 	}
 	return list
+}
+
+// cpuRatio is what the daemon's probe costs to that of another prober: the median of
+// the ratios of each round.
+func cpuRatio(samples []Sample, run, other string) (value float64, found bool) {
+	beside, daemon := of(samples, run, other), of(samples, run, "sidestep")
+	var ratios []float64
+	for i := range min(len(beside), len(daemon)) {
+		ratios = append(ratios, daemon[i].CPU/beside[i].CPU)
+	}
+	if len(ratios) == 0 {
+		return 0, false
+	}
+	return median(ratios), true
 }
 
 func memoryGoals(samples []Sample) []Goal {

@@ -18,7 +18,8 @@ import (
 const usage = `Usage: yardstick [flags]
 
 Measures the whole daemon against a floor, on loopback, and exits 1 when a goal
-is missed. It takes about eleven minutes; progress goes to stderr.
+is missed. It takes about eleven minutes, twenty with -peers; progress goes to
+stderr.
 
 `
 
@@ -33,6 +34,8 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		err = targetCommand(ctx, args[1:])
 	case len(args) > 0 && args[0] == "floor":
 		err = floorCommand(ctx, args[1:], stderr)
+	case len(args) > 0 && args[0] == "scraper":
+		err = scraperCommand(ctx, args[1:])
 	default:
 		missed, err = runCommand(ctx, args, stdout, stderr)
 	}
@@ -79,28 +82,45 @@ func targetCommand(ctx context.Context, args []string) error {
 // floorCommand is the floor in a process of its own.
 func floorCommand(ctx context.Context, args []string, stderr io.Writer) error {
 	flags := flag.NewFlagSet("floor", flag.ContinueOnError)
-	var w World
+	w := worldFlags(flags)
 	kind := flags.String("kind", "http", "http, tcp or icmp")
-	flags.IntVar(&w.Targets, "targets", 10, "probe so many addresses from 127.1.0.1 on")
-	flags.DurationVar(&w.Interval, "interval", 2*time.Second, "interval of each")
-	flags.IntVar(&w.Port, "port", 18080, "port")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	w.Kind = Kind(*kind)
 	runtime.GOMAXPROCS(1)
-	done, err := Floor(ctx, w)
+	done, err := Floor(ctx, *w)
 	if err == nil {
 		fmt.Fprintln(stderr, done)
 	}
 	return err
 }
 
+// scraperCommand is who asks a blackbox exporter, in a process of its own.
+func scraperCommand(ctx context.Context, args []string) error {
+	flags := flag.NewFlagSet("scraper", flag.ContinueOnError)
+	w := worldFlags(flags)
+	exporter := flags.String("exporter", "", "`address` of the exporter")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	scrape(ctx, *exporter, *w)
+	return nil
+}
+
+func worldFlags(flags *flag.FlagSet) *World {
+	w := &World{}
+	flags.IntVar(&w.Targets, "targets", 10, "probe so many addresses from 127.1.0.1 on")
+	flags.DurationVar(&w.Interval, "interval", 2*time.Second, "interval of each")
+	flags.IntVar(&w.Port, "port", 18080, "port")
+	return w
+}
+
 // plan of a whole run, as the flags have it.
 type flagSet struct {
 	sidestep, only, results string
 	port, rounds            int
-	short, json             bool
+	short, json, peers      bool
 }
 
 func runCommand(ctx context.Context, args []string, stdout, stderr io.Writer) (missed int, err error) {
@@ -111,6 +131,7 @@ func runCommand(ctx context.Context, args []string, stdout, stderr io.Writer) (m
 	flags.StringVar(&f.only, "only", "", "only these `goals`, such as G1,G4")
 	flags.IntVar(&f.rounds, "rounds", 3, "how many rounds; below 3, noise decides")
 	flags.BoolVar(&f.short, "short", false, "one round of each, with few faults: for a first look")
+	flags.BoolVar(&f.peers, "peers", false, "measure gdnsd, haproxy and prometheus-blackbox-exporter beside it, those that are installed")
 	flags.IntVar(&f.port, "port", 18080, "port of the targets, on 127.1.0.0/16")
 	flags.BoolVar(&f.json, "json", false, "print JSON")
 	flags.StringVar(&f.results, "results", "", "write the tables to this `file`, too")

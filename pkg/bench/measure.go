@@ -30,6 +30,7 @@ type bench struct {
 	dir      string // for worlds and sockets, removed at the end
 	port     int
 	progress io.Writer
+	peers    map[string]string // programs by name; none where they are not asked for
 
 	target  *process
 	remote  *Remote

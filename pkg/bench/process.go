@@ -23,6 +23,7 @@ type process struct {
 	errors *tail
 	done   chan struct{} // closed when it has ended
 	status error
+	also   *process // ends with it
 }
 
 // start starts a child that is killed when ctx ends. The calling goroutine has
@@ -51,6 +52,9 @@ func (p *process) pid() int { return p.cmd.Process.Pid }
 
 // stop ends the child and waits for it.
 func (p *process) stop() {
+	if p.also != nil {
+		p.also.stop()
+	}
 	_ = p.cmd.Process.Signal(syscall.SIGTERM) // fails when it is gone, which is what is wanted
 	select {
 	case <-p.done:

@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"io"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -237,5 +238,24 @@ func TestPlanningFindsTheChanges(t *testing.T) {
 	p, err := measurePlanning(2000)
 	if err != nil || p.Plan <= 0 || p.Floor <= 0 || p.Bytes <= 0 {
 		t.Errorf("got %+v, %v", p, err)
+	}
+}
+
+func TestPeersAreComparedRoundByRound(t *testing.T) {
+	r := &Report{Samples: []Sample{
+		sample(runBig, "sidestep", 100), sample(runBig, "gdnsd", 50), sample(runBig, "blackbox", 1000),
+		sample(runBig, "sidestep", 60), sample(runBig, "gdnsd", 60), sample(runBig, "blackbox", 300),
+		sample(runBig, "sidestep", 90), sample(runBig, "gdnsd", 60), sample(runBig, "blackbox", 300),
+	}}
+	for i := range r.Samples {
+		r.Samples[i].Peak = map[string]int{"sidestep": 40 << 10, "gdnsd": 10 << 10, "blackbox": 80 << 10}[r.Samples[i].Who]
+	}
+	want := []string{runBig + " | gdnsd | 1.50 x | 4.00 x", runBig + " | blackbox | 0.20 x | 0.50 x"}
+	if got := r.beside(); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	list := cpuGoals(r.Samples)
+	if len(list) != 2 || list[0].Value != 1.5 || list[0].Limit != 1.75 || list[1].Value != 0.2 {
+		t.Errorf("got %+v, want 1.5 of 1.75 to gdnsd and 0.2 to the exporter", list)
 	}
 }

@@ -24,14 +24,18 @@ type pacedRun struct {
 	window time.Duration // a multiple of the interval
 }
 
-// pace is one round of a run: floor and daemon, one after the other, so that
-// both see the machine in about the same state.
+// pace is one round of a run: floor, daemon and peers, one after the other, so that
+// all see the machine in about the same state.
 func (b *bench) pace(ctx context.Context, r pacedRun, round int) error {
 	err := b.paceOne(ctx, r, round, func() (*process, error) { return b.startFloor(ctx, r.world) })
 	if err != nil {
 		return err
 	}
-	return b.paceOne(ctx, r, round, func() (*process, error) { return b.startDaemon(ctx, r.world, nil) })
+	err = b.paceOne(ctx, r, round, func() (*process, error) { return b.startDaemon(ctx, r.world, nil) })
+	if err != nil {
+		return err
+	}
+	return b.pacePeers(ctx, r, round)
 }
 
 func (b *bench) paceOne(ctx context.Context, r pacedRun, round int, begin func() (*process, error)) error {

@@ -37,6 +37,9 @@ func run(ctx context.Context, f flagSet, progress io.Writer) (report *Report, er
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(b.dir)) }()
+	if f.peers {
+		b.findPeers()
+	}
 	report = newReport()
 	if f.chosen("G8") {
 		fmt.Fprintln(progress, "plan: 10,000 and 100,000 record sets")

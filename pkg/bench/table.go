@@ -39,6 +39,9 @@ func (r *Report) write(to io.Writer) {
 	fmt.Fprintf(to, "%s, %s, %d processors, Linux %s; load %s before, %s after; took %s\n\n",
 		r.Started.UTC().Format("2006-01-02 15:04 UTC"), r.Go, r.Processors, r.Kernel, r.LoadBefore, r.LoadAfter, r.Took.Round(time.Second))
 	table(to, "run | prober | us/probe | peak MiB | schedule % | gap off by p50 / p99 / max ms | rounds", r.rows())
+	if beside := r.beside(); len(beside) > 0 {
+		table(to, "run | beside | sidestep's CPU | sidestep's peak memory", beside)
+	}
 	if len(r.Detections) > 0 {
 		table(to, "fault | re-check | seen | told after min / p50 / max s | ideal min / p50 / max s | most beyond the ideal ms", r.faults())
 	}
@@ -70,6 +73,23 @@ func (r *Report) rows() (rows []string) {
 			100*medianOf(list, func(s Sample) float64 { return s.Beat.Share }),
 			at(func(b Beat) time.Duration { return b.P50 }), at(func(b Beat) time.Duration { return b.P99 }), at(func(b Beat) time.Duration { return b.Max }),
 			strings.Join(cpu, ", ")))
+	}
+	return rows
+}
+
+// beside are the ratios to each peer that was measured.
+func (r *Report) beside() (rows []string) {
+	for _, run := range []string{runBig, runSmall} {
+		for _, p := range peers {
+			cpu, found := cpuRatio(r.Samples, run, p.name)
+			if !found {
+				continue
+			}
+			peak := func(who string) float64 {
+				return float64(medianOf(of(r.Samples, run, who), func(s Sample) int { return s.Peak }))
+			}
+			rows = append(rows, fmt.Sprintf("%s | %s | %.2f x | %.2f x", run, p.name, cpu, peak("sidestep")/peak(p.name)))
+		}
 	}
 	return rows
 }
