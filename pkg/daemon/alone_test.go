@@ -12,11 +12,7 @@ import (
 // who leads next. What a person changes by hand at a leader is.
 func TestALeadersWritesAreNotCalledDrift(t *testing.T) {
 	bubbled(t, func(t *testing.T) {
-		w, v := pair(t)
-		first := w.run()
-		time.Sleep(settled)
-		second := v.run()
-		time.Sleep(settled)
+		w, v, first, second := leading(t)
 		w.site.fail(a)
 		time.Sleep(10 * time.Minute) // in which the second lists
 		w.mustLive(b)

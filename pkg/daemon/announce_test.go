@@ -75,13 +75,33 @@ func (w *world) telling(bag *mailbag) func(*Options) {
 	}
 }
 
+// announcing is a world whose daemon tells a mailbag, after its start.
+func announcing(t *testing.T, change ...func(*Options)) (*world, *mailbag, *running) {
+	t.Helper()
+	w, bag := newWorld(t, class), &mailbag{}
+	d := w.run(append(change, w.telling(bag))...)
+	time.Sleep(settled)
+	return w, bag, d
+}
+
+// hanging is the same after a failover, all the time of which the mailbag hung.
+func hanging(t *testing.T) (*world, *mailbag, *running) {
+	t.Helper()
+	w, bag := newWorld(t, class), &mailbag{}
+	bag.hang.Store(true)
+	d := w.run(w.telling(bag))
+	time.Sleep(settled)
+	w.site.fail(a)
+	time.Sleep(settled)
+	w.mustLive(b)
+	return w, bag, d
+}
+
 // A failover is one message, with what was written, and so is the way back, with how
 // long it took; a restart in between says nothing again.
 func TestAFailoverIsTold(t *testing.T) {
 	bubbled(t, func(t *testing.T) {
-		w, bag := newWorld(t, class), &mailbag{}
-		d := w.run(w.telling(bag))
-		time.Sleep(settled)
+		w, bag, d := announcing(t)
 		if got := bag.titles(); got != "mon-1: this node leads" {
 			t.Errorf("at the start: %s", got)
 		}
@@ -156,13 +176,7 @@ func TestCase98MassOutageIsOneMessage(t *testing.T) {
 // does not hang any more.
 func TestAHangingReceiverDelaysNoFailover(t *testing.T) {
 	bubbled(t, func(t *testing.T) {
-		w, bag := newWorld(t, class), &mailbag{}
-		bag.hang.Store(true)
-		w.run(w.telling(bag))
-		time.Sleep(settled)
-		w.site.fail(a)
-		time.Sleep(settled)
-		w.mustLive(b)
+		w, bag, _ := hanging(t)
 		if late := w.when(w.writes(home)[0]).Sub(w.site.failures(a)[2].Add(time.Second)); late < 0 || late > handOver {
 			t.Errorf("written %s beyond the debounce of a second after the third failure", late)
 		}
@@ -177,12 +191,7 @@ func TestAHangingReceiverDelaysNoFailover(t *testing.T) {
 // A command that saves without a daemon loses nothing of what that has to say.
 func TestACommandKeepsWhatIsToBeSaid(t *testing.T) {
 	bubbled(t, func(t *testing.T) {
-		w, bag := newWorld(t, class), &mailbag{}
-		bag.hang.Store(true)
-		d := w.run(w.telling(bag))
-		time.Sleep(settled)
-		w.site.fail(a)
-		time.Sleep(settled)
+		w, bag, d := hanging(t)
 		d.end()
 		one, progress, _ := w.once(true)
 		request := control.OverrideRequest{Kind: "drain", Target: b, For: "forever", Reason: "test"}
@@ -226,9 +235,7 @@ func TestAStandbyLeavesItToTheLeader(t *testing.T) {
 // shorter trouble is not.
 func TestAZoneInTroubleIsTold(t *testing.T) {
 	bubbled(t, func(t *testing.T) {
-		w, bag := newWorld(t, class), &mailbag{}
-		w.run(w.telling(bag))
-		time.Sleep(settled)
+		w, bag, _ := announcing(t)
 		bag.clear()
 		refused := func(memory.Op, int) memory.Fault { return memory.Fault{Kind: memory.Refused} }
 		w.zones[home].Faults(refused)
@@ -299,9 +306,7 @@ func TestReloadBringsReceivers(t *testing.T) {
 // A shadow speaks, and says what it is.
 func TestAShadowSpeaks(t *testing.T) {
 	bubbled(t, func(t *testing.T) {
-		w, bag := newWorld(t, class), &mailbag{}
-		w.run(w.telling(bag), func(o *Options) { o.ReadOnly = true })
-		time.Sleep(settled)
+		w, bag, _ := announcing(t, func(o *Options) { o.ReadOnly = true })
 		w.site.fail(a)
 		time.Sleep(2 * time.Minute)
 		if got := bag.titles(); got != "mon-1 (read-only): 1 target down" {

@@ -188,13 +188,7 @@ func TestVerificationIsToldOfOnceAWrite(t *testing.T) {
 func TestLeaderThatMayNotWriteSaysSo(t *testing.T) {
 	bubbled(t, func(t *testing.T) {
 		w := newWorld(t, class)
-		d, err := New(w.options())
-		if err != nil {
-			t.Fatal(err)
-		}
-		d.leader.lease = &shortLease{}
-		r := w.start(d)
-		time.Sleep(settled)
+		r := w.runUnder(&shortLease{})
 		w.site.fail(a)
 		time.Sleep(settled)
 		if w.touched() {

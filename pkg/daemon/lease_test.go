@@ -20,13 +20,7 @@ func TestStandbyWithADirectoryOfItsOwn(t *testing.T) {
 	bubbled(t, func(t *testing.T) {
 		w := newWorld(t, class)
 		l := &lostLease{won: make(chan struct{}, 1)} // mon-2 has it
-		d, err := New(w.options())
-		if err != nil {
-			t.Fatal(err)
-		}
-		d.leader.lease = l
-		r := w.start(d)
-		time.Sleep(settled)
+		r := w.runUnder(l)
 		if s := r.status().Leader; s.State != "standby" || s.Holder != "mon-2" {
 			t.Errorf("status says %+v", s)
 		}
@@ -37,13 +31,7 @@ func TestStandbyWithADirectoryOfItsOwn(t *testing.T) {
 		if n := len(w.saved().Payload.Overrides); n != 1 {
 			t.Errorf("%d overrides are saved", n)
 		}
-		second, err := New(w.options())
-		if err != nil {
-			t.Fatal(err)
-		}
-		second.leader.lease = l
-		other := w.start(second)
-		time.Sleep(settled)
+		other := w.runUnder(l)
 		if s := other.status().Leader; s.State != "standby" || !strings.HasPrefix(s.Holder, "mon-1 (process") || !strings.Contains(s.Detail, filepath.Base(w.config.State.Dir)) {
 			t.Errorf("the second process says %+v", s)
 		}
@@ -74,17 +62,24 @@ func pair(t *testing.T) (first, second *world) {
 	return first, &other
 }
 
+// leading is a pair of which the first leads, and the second stands by.
+func leading(t *testing.T, change ...func(*Options)) (w, v *world, first, second *running) {
+	t.Helper()
+	w, v = pair(t)
+	first = w.run(change...)
+	time.Sleep(settled)
+	second = v.run()
+	time.Sleep(settled)
+	return w, v, first, second
+}
+
 // TestCase79LeaderOfAZoneIsCutOff has two nodes with a lock in the zone: one leads,
 // the other stands by, shows what it would write, keeps what it is told, and takes
 // over when the first can reach the provider no more; that one says so in time.
 func TestCase79LeaderOfAZoneIsCutOff(t *testing.T) {
 	bubbled(t, func(t *testing.T) {
-		w, v := pair(t)
 		var cut atomic.Bool
-		first := w.run(func(o *Options) { o.Registry = cutOff(o.Registry, &cut) })
-		time.Sleep(settled)
-		second := v.run()
-		time.Sleep(settled)
+		w, _, first, second := leading(t, func(o *Options) { o.Registry = cutOff(o.Registry, &cut) })
 		s := first.status()
 		if l := s.Zones[0].Leader; s.Leader.State != "leader" || s.Leader.Until == nil || l == nil || l.State != "leader" || l.Holder != "mon-1" {
 			t.Errorf("the first says %+v, %+v", s.Leader, s.Zones[0].Leader)
@@ -167,11 +162,7 @@ func (s severed) Claim(ctx context.Context, seen *provider.Snapshot, next provid
 // An orderly end lets go of the zone, and the next look of a standby takes it.
 func TestReleasedZoneIsTakenAtTheNextLook(t *testing.T) {
 	bubbled(t, func(t *testing.T) {
-		w, v := pair(t)
-		first := w.run()
-		time.Sleep(settled)
-		second := v.run()
-		time.Sleep(settled)
+		w, v, first, second := leading(t)
 		first.end()
 		if first.err != nil {
 			t.Error(first.err)
@@ -322,11 +313,7 @@ func TestTwoNodesOfOneName(t *testing.T) {
 // the one who led stands by from its next heartbeat on.
 func TestPersonTakesAZoneOver(t *testing.T) {
 	bubbled(t, func(t *testing.T) {
-		w, v := pair(t)
-		first := w.run()
-		time.Sleep(settled)
-		second := v.run()
-		time.Sleep(settled)
+		_, _, first, second := leading(t)
 		answer, err := second.Reconcile(t.Context(), control.PlanRequest{TakeOver: true})
 		if err != nil || answer.Zones[0].Exit != control.ExitDone {
 			t.Errorf("got %+v (%v)", answer, err)
@@ -408,11 +395,7 @@ func TestReleaseBesideANodeThatRuns(t *testing.T) {
 // A take-over is told, also where there is nothing to write.
 func TestTakeOverIsTold(t *testing.T) {
 	bubbled(t, func(t *testing.T) {
-		w, v := pair(t)
-		w.run()
-		time.Sleep(settled)
-		second := v.run()
-		time.Sleep(settled)
+		_, _, _, second := leading(t)
 		answer, err := second.Reconcile(t.Context(), control.PlanRequest{TakeOver: true})
 		if z := answer.Zones[0]; err != nil || z.TookOver != "mon-1" || !z.InSync || !strings.HasPrefix(z.Unheard, "what was said at mon-1, ") {
 			t.Errorf("got %+v (%v)", z, err)

@@ -315,14 +315,8 @@ func TestCase82LeaseIsLostAndComesBack(t *testing.T) {
 	bubbled(t, func(t *testing.T) {
 		w := newWorld(t, class)
 		l := &lostLease{won: make(chan struct{}, 1)}
-		d, err := New(w.options())
-		if err != nil {
-			t.Fatal(err)
-		}
-		d.leader.lease = l
 		l.won <- struct{}{}
-		r := w.start(d)
-		time.Sleep(settled)
+		r := w.runUnder(l)
 		if s := r.status().Leader; s.State != "leader" || s.Until == nil || time.Until(*s.Until) > 2*time.Hour {
 			t.Errorf("status says %+v", s)
 		}

@@ -88,21 +88,28 @@ func (r *running) mustRecover(journaled ...string) {
 	}
 }
 
+// runAway runs a daemon that leads, and whose keeper of the lease has just gone away.
+func (w *world) runAway() (*running, *awayLease) {
+	w.Helper()
+	w.config.Leader.Lease = 30 * time.Second
+	d, err := New(w.options())
+	if err != nil {
+		w.Fatal(err)
+	}
+	l := &awayLease{}
+	d.leader.lease, d.options.Config.Leader.Lock = l, config.LockEtcd
+	r := w.start(d)
+	time.Sleep(settled)
+	l.away.Store(true)
+	return r, l
+}
+
 // TestCase82NoLeader: the keeper of the lease is away for ten minutes. Once that lasts
 // longer than the lease and the safety period, it is an alarm; and its end is told.
 func TestCase82NoLeader(t *testing.T) {
 	bubbled(t, func(t *testing.T) {
 		w := newWorld(t, class)
-		w.config.Leader.Lease = 30 * time.Second
-		d, err := New(w.options())
-		if err != nil {
-			t.Fatal(err)
-		}
-		l := &awayLease{}
-		d.leader.lease, d.options.Config.Leader.Lock = l, config.LockEtcd
-		r := w.start(d)
-		time.Sleep(settled)
-		l.away.Store(true)
+		r, l := w.runAway()
 		time.Sleep(40 * time.Second)
 		r.mustVacant(false, "")
 		time.Sleep(12 * time.Second)
@@ -213,16 +220,7 @@ func TestTimeThatStoodStillIsNoVacancy(t *testing.T) {
 		w := newWorld(t, class)
 		virtual := clock.Bubble()
 		w.clock = virtual
-		w.config.Leader.Lease = 30 * time.Second
-		d, err := New(w.options())
-		if err != nil {
-			t.Fatal(err)
-		}
-		l := &awayLease{}
-		d.leader.lease, d.options.Config.Leader.Lock = l, config.LockEtcd
-		r := w.start(d)
-		time.Sleep(settled)
-		l.away.Store(true)
+		r, l := w.runAway()
 		time.Sleep(10 * time.Second)
 		virtual.Suspend(10 * time.Minute)
 		r.mustVacant(false, "")

@@ -20,6 +20,7 @@ import (
 	"sidestep/pkg/clock"
 	"sidestep/pkg/config"
 	"sidestep/pkg/control"
+	"sidestep/pkg/lease"
 	"sidestep/pkg/provider"
 	"sidestep/pkg/provider/memory"
 	"sidestep/pkg/record"
@@ -150,6 +151,19 @@ func (w *world) run(change ...func(*Options)) *running {
 		w.Fatal(err)
 	}
 	return w.start(d)
+}
+
+// runUnder is the same with a lease that the config knows nothing of, until it has settled.
+func (w *world) runUnder(l lease.Lease) *running {
+	w.Helper()
+	d, err := New(w.options())
+	if err != nil {
+		w.Fatal(err)
+	}
+	d.leader.lease = l
+	r := w.start(d)
+	time.Sleep(settled)
+	return r
 }
 
 func (w *world) start(d *Daemon) *running {

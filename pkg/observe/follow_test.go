@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,17 +17,8 @@ import (
 // it says in the end comes once.
 func TestNoClockWaitsForAnother(t *testing.T) {
 	world := newWorld(t, false)
-	hang, over := make(chan struct{}), make(chan struct{})
-	backend := world.backends[siteA].Config
-	answer := backend.Handler
-	backend.Handler = http.HandlerFunc(func(out http.ResponseWriter, in *http.Request) {
-		select {
-		case <-hang:
-			<-over
-		default:
-		}
-		answer.ServeHTTP(out, in)
-	})
+	var hang atomic.Bool
+	over := world.hangs(t, siteA, func(*http.Request) bool { return hang.Load() })
 	o := world.options(t, "/", "header:x-backend")
 	o.Timeout = time.Minute
 	var line Timeline
@@ -38,12 +30,12 @@ func TestNoClockWaitsForAnother(t *testing.T) {
 			line.Add(s)
 			switch late := s.LateFor(Kept, "") > 0; {
 			case len(line.Samples) == 1:
-				close(hang)
+				hang.Store(true)
 				world.set(t, siteB)
 			case !moved:
 				moved = late && s.Servers[0].Said() == siteB && s.Resolver.Said() == siteB && SaysAll(s.New) == "B at "+siteB
 				if moved {
-					close(over)
+					over()
 				}
 			case s.Kept.Requests >= 3: // the first, the one that hung, and one after
 				came = true
@@ -65,19 +57,10 @@ func TestNoClockWaitsForAnother(t *testing.T) {
 // TestFollowEndsWithWhatIsUnderWay ends while a backend hangs.
 func TestFollowEndsWithWhatIsUnderWay(t *testing.T) {
 	world := newWorld(t, false)
-	over := make(chan struct{})
-	defer close(over)
-	backend := world.backends[siteA].Config
-	answer, asked := backend.Handler, 0
-	backend.Handler = http.HandlerFunc(func(out http.ResponseWriter, in *http.Request) {
-		if in.URL.Path == "/hang" {
-			<-over
-		}
-		answer.ServeHTTP(out, in)
-	})
+	world.hangs(t, siteA, func(in *http.Request) bool { return in.URL.Path == "/hang" })
 	o := world.options(t, "/", "header:x-backend")
 	o.Timeout = time.Minute
-	began := time.Now()
+	began, asked := time.Now(), 0
 	err := Watch(o, func(w *Watcher) error {
 		w.Follow(t.Context(), 50*time.Millisecond, func(Sample) bool {
 			if asked++; asked == 1 {

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -19,29 +20,20 @@ import (
 func TestAHangingServerEndsNothing(t *testing.T) {
 	for range 5 { // the library's end of the connection and ours come in either order
 		world := newWorld(t, false)
-		answered, over := make(chan struct{}), make(chan struct{})
-		backend := world.backends[siteA].Config
-		answer := backend.Handler
-		backend.Handler = http.HandlerFunc(func(out http.ResponseWriter, in *http.Request) {
-			select {
-			case <-answered:
-				<-over
-			default:
-				answer.ServeHTTP(out, in)
-			}
-		})
+		var answered atomic.Bool
+		over := world.hangs(t, siteA, func(*http.Request) bool { return answered.Load() })
 		watching(t, world.options(t, "/", "header:x-backend"), func(next func() (Sample, []Event), w *Watcher, _ *Timeline) {
 			if s, _ := next(); !s.Kept.Reached() {
 				t.Fatalf("kept %+v", s.Kept)
 			}
-			close(answered)
+			answered.Store(true)
 			w.o.Timeout = 300 * time.Millisecond // of requests that get no answer however long they wait
 			s, _ := next()
 			if k := s.Kept; k.Phase != check.PhaseHeaders || k.Cause != check.CauseTimeout || k.Requests != 2 || k.Opened.IsZero() || k.Ended == nil || k.Ended.By != ByUs {
 				t.Errorf("kept %+v, ended %+v", k, k.Ended)
 			}
 		})
-		close(over)
+		over()
 	}
 }
 

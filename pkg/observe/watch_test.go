@@ -18,6 +18,7 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -116,6 +117,24 @@ func (w *world) start(t *testing.T, name, address string, listener net.Listener,
 	}
 	w.backends[address] = s
 	t.Cleanup(s.Close)
+}
+
+// hangs has a backend wait with its answer to such requests, until over is called or the
+// test ends.
+func (w *world) hangs(t *testing.T, address string, such func(*http.Request) bool) (over func()) {
+	t.Helper()
+	done := make(chan struct{})
+	over = sync.OnceFunc(func() { close(done) })
+	t.Cleanup(over)
+	backend := w.backends[address].Config
+	answer := backend.Handler
+	backend.Handler = http.HandlerFunc(func(out http.ResponseWriter, in *http.Request) {
+		if such(in) {
+			<-done
+		}
+		answer.ServeHTTP(out, in)
+	})
+	return over
 }
 
 // certificate makes one that vouches for itself.

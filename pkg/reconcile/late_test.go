@@ -16,7 +16,7 @@ import (
 	"sidestep/pkg/record"
 )
 
-// secondary is a name server that shows a change so long after it was made.
+// secondary is a name server that shows a change so long after it was made, or is silent.
 type secondary struct {
 	w     *world
 	mu    sync.Mutex
@@ -26,7 +26,14 @@ type secondary struct {
 	asked int
 }
 
-func (s *secondary) ask(key record.Key) []string {
+// silent is the delay of a name server that gives no answer at all.
+const silent = -time.Second
+
+func (s *secondary) ask(ctx context.Context, key record.Key) ([]string, error) {
+	if s.delay == silent {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.asked++
@@ -39,24 +46,26 @@ func (s *secondary) ask(key record.Key) []string {
 	case now >= s.since+s.delay:
 		s.shown, s.since = live, 0
 	}
-	return s.shown
+	return s.shown, nil
 }
 
-// lagging is a world with a punctual name server and one that lags, and what is
-// told of the latter.
+// lagging is a world with a punctual name server and one that lags, in which the first
+// answer was just told to go, and what is told of the latter.
 func lagging(t *testing.T, delay time.Duration) (*world, *secondary, func() []Verification) {
 	t.Helper()
 	w := newWorld(t, memory.Options{Class: memory.Exact}, values[0], values[1])
 	ns2 := &secondary{w: w, shown: []string{values[0], values[1]}, delay: delay}
-	w.asking(func(_ context.Context, server string, key record.Key) ([]string, error) {
+	w.asking(func(ctx context.Context, server string, key record.Key) ([]string, error) {
 		if server == "ns2:53" {
-			return ns2.ask(key), nil
+			return ns2.ask(ctx, key)
 		}
 		return w.zone.Live(key), nil
 	}, Zone{Servers: []string{"ns1:53", "ns2:53"}})
 	n := w.only()
 	var told []Verification
 	n.write.options.Verified = func(l Verification) { n.note(func() { told = append(told, l) }) }
+	w.runs(t)
+	n.write.Submit(w.want(values[1]))
 	return w, ns2, func() []Verification {
 		n.mu.Lock()
 		defer n.mu.Unlock()
@@ -70,9 +79,7 @@ func TestLateServersAreAskedOn(t *testing.T) {
 	for _, delay := range []time.Duration{15 * time.Second, 100 * time.Second, 8 * time.Minute} {
 		bubble(t, func(t *testing.T) {
 			w, ns2, late := lagging(t, delay)
-			w.runs(t)
 			began := w.clock.Boot()
-			w.only().write.Submit(w.want(values[1]))
 			synctest.Wait()
 			if told := w.only().told; len(told) != 1 || len(told[0].Applied) != 1 || told[0].Asked || len(late()) != 0 {
 				t.Fatalf("the round is not told of at once: %+v", told)
@@ -111,16 +118,7 @@ func TestLateServersAreAskedOn(t *testing.T) {
 // for how long it was silent counts.
 func TestSilentServersAreNamed(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		w, _, late := lagging(t, 0)
-		w.only().write.options.Ask = func(ctx context.Context, server string, key record.Key) ([]string, error) {
-			if server == "ns2:53" {
-				<-ctx.Done()
-				return nil, ctx.Err()
-			}
-			return w.zone.Live(key), nil
-		}
-		w.runs(t)
-		w.only().write.Submit(w.want(values[1]))
+		_, _, late := lagging(t, silent)
 		time.Sleep(lateFirst)
 		synctest.Wait()
 		if told := late(); len(told) != 1 || told[0].Verified || !strings.HasPrefix(told[0].Detail, "ask ns2:53 for ") {
@@ -139,9 +137,7 @@ func TestSilentServersAreNamed(t *testing.T) {
 func TestWhoWaitsIsToldOfTheServers(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w, _, _ := lagging(t, 15*time.Second)
-		w.runs(t)
 		n := w.only()
-		n.write.Submit(w.want(values[1]))
 		synctest.Wait()
 		report := n.write.Do(t.Context(), w.want(values[1]), Orders{})
 		if len(report.Applied) > 0 || !report.Asked || report.Verified || !strings.Contains(report.Detail, "ask ns2:53") {
@@ -157,9 +153,7 @@ func TestWhoWaitsIsToldOfTheServers(t *testing.T) {
 // One that never comes round is given up after ten minutes, and named.
 func TestLateServersAreGivenUp(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		w, _, late := lagging(t, time.Hour)
-		w.runs(t)
-		w.only().write.Submit(w.want(values[1]))
+		_, _, late := lagging(t, time.Hour)
 		time.Sleep(lateFor + lateMost)
 		synctest.Wait()
 		told := late()
@@ -174,9 +168,7 @@ func TestLateServersAreGivenUp(t *testing.T) {
 func TestLateServersGiveWay(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w, _, late := lagging(t, 30*time.Second)
-		w.runs(t)
 		n := w.only()
-		n.write.Submit(w.want(values[1]))
 		time.Sleep(verifyFor + 5*time.Second)
 		began := w.clock.Boot()
 		n.write.Submit(w.want(values[0]))
@@ -244,7 +236,7 @@ func TestFoundServersAreAsked(t *testing.T) {
 		w := newWorld(t, memory.Options{Class: memory.Exact}, values[0], values[1])
 		var mu sync.Mutex
 		asked, looked := map[string]bool{}, 0
-		w.asking(func(_ context.Context, server string, key record.Key) ([]string, error) {
+		w.asking(func(ctx context.Context, server string, key record.Key) ([]string, error) {
 			mu.Lock()
 			asked[server] = true
 			mu.Unlock()
