@@ -6,7 +6,7 @@ BUILT := $(or $(SOURCE_DATE_EPOCH),$(shell git log -1 --format=%ct 2>/dev/null))
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint v2.15.0
 MODULES := . providers/conformance pkg/web/webtest
 
-.PHONY: build test lint cover fuzz soak demo bench results package clean
+.PHONY: build test lint cover fuzz soak demo bench results endure package clean
 
 # bin/sidestep, a static binary that knows its version.
 OUT ?= bin/sidestep
@@ -61,6 +61,13 @@ bench: build
 results: build
 	go build -o bin/yardstick ./pkg/bench/yardstick
 	bin/yardstick -peers -results pkg/bench/RESULTS.md $(BENCHFLAGS)
+
+# One daemon with 10,000 targets for MINUTES, while others of them break every minute;
+# rewrites what the last run found.
+MINUTES ?= 30
+endure: build
+	go build -o bin/yardstick ./pkg/bench/yardstick
+	bin/yardstick -only G10 -endure $(MINUTES) -results pkg/bench/ENDURANCE.md
 
 # dist/: a Debian package and an archive for each of ARCHES, and their checksums.
 # The same commit and the same Go make the same bytes; needs no root.

@@ -119,7 +119,7 @@ func worldFlags(flags *flag.FlagSet) *World {
 // plan of a whole run, as the flags have it.
 type flagSet struct {
 	sidestep, only, results string
-	port, rounds            int
+	port, rounds, endure    int
 	short, json, peers      bool
 }
 
@@ -133,6 +133,7 @@ func runCommand(ctx context.Context, args []string, stdout, stderr io.Writer) (m
 	flags.BoolVar(&f.short, "short", false, "one round of each, with few faults: for a first look")
 	flags.BoolVar(&f.peers, "peers", false, "measure gdnsd, haproxy and prometheus-blackbox-exporter beside it, those that are installed")
 	flags.IntVar(&f.port, "port", 18080, "port of the targets, on 127.1.0.0/16")
+	flags.IntVar(&f.endure, "endure", 0, "let one daemon run for so many `minutes`, with faults (goal G10)")
 	flags.BoolVar(&f.json, "json", false, "print JSON")
 	flags.StringVar(&f.results, "results", "", "write the tables to this `file`, too")
 	flags.Usage = func() {

@@ -88,7 +88,11 @@ func (b *bench) startDaemon(ctx context.Context, w World, log io.Writer, more ..
 		level = "info"
 	}
 	command := []string{b.sidestep, "run", "--config", config, "--log-level", level, "--log-format", "json"}
-	return start(ctx, "sidestep", log, append(command, more...)...)
+	p, err := start(ctx, "sidestep", log, append(command, more...)...)
+	if err == nil {
+		p.dir = dir
+	}
+	return p, err
 }
 
 // watch measures a prober, which has warmed up, over a window. It also gives

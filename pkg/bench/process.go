@@ -24,6 +24,7 @@ type process struct {
 	done   chan struct{} // closed when it has ended
 	status error
 	also   *process // ends with it
+	dir    string   // of the daemon's world
 }
 
 // start starts a child that is killed when ctx ends. The calling goroutine has

@@ -259,3 +259,35 @@ func TestPeersAreComparedRoundByRound(t *testing.T) {
 		t.Errorf("got %+v, want 1.5 of 1.75 to gdnsd and 0.2 to the exporter", list)
 	}
 }
+
+func TestWhatOnlyGrowsMissesTheEndurance(t *testing.T) {
+	steady := func(n int) Minute {
+		return Minute{Resident: 40, Goroutines: 300, Files: 200 + float64(n%3), Beat: Beat{Share: 1}}
+	}
+	leak := func(n int) Minute {
+		m := steady(n)
+		m.Files += 10 * float64(n)
+		return m
+	}
+	for name, c := range map[string]struct {
+		of     func(int) Minute
+		missed string
+	}{"steady": {steady, ""}, "ten files a minute": {leak, "open files, last half to first"}} {
+		var list []Minute
+		for n := range 30 {
+			list = append(list, c.of(n))
+		}
+		missed := ""
+		for _, g := range enduranceGoals(list) {
+			if met, _ := g.Met(); !met {
+				missed += g.What
+			}
+		}
+		if missed != c.missed {
+			t.Errorf("%s: missed %q, want %q", name, missed, c.missed)
+		}
+	}
+	if list := enduranceGoals(make([]Minute, startup+1)); list != nil {
+		t.Errorf("a run that is too short: got %v, want no goal", list)
+	}
+}

@@ -51,7 +51,7 @@ func run(ctx context.Context, f flagSet, progress io.Writer) (report *Report, er
 		return nil, err
 	}
 	report.Samples = b.samples
-	report.Goals = goals(b.samples, report.Detections, report.Plans)
+	report.Goals = append(goals(b.samples, report.Detections, report.Plans), enduranceGoals(report.Minutes)...)
 	report.Took, report.LoadAfter = time.Since(report.Started), loadAverage()
 	return report, nil
 }
@@ -69,13 +69,22 @@ func planAll() (plans []Planning, err error) {
 
 // probing is everything that needs the target.
 func (b *bench) probing(ctx context.Context, f flagSet, report *Report) error {
-	if !f.chosen("G1", "G2", "G3", "G4", "G5", "G6", "G7") {
+	long := f.endure > 0 && f.chosen("G10")
+	if !long && !f.chosen("G1", "G2", "G3", "G4", "G5", "G6", "G7") {
 		return nil
 	}
 	if err := b.startTarget(ctx); err != nil {
 		return err
 	}
 	defer b.stopTarget()
+	if long {
+		fmt.Fprintf(b.progress, "endure: %d targets each 10s, %d others broken every minute\n", targets, broken)
+		minutes, err := b.endure(ctx, f.endure)
+		report.Minutes = minutes
+		if err != nil {
+			return err
+		}
+	}
 	rounds, faults := f.rounds, 24
 	if f.short {
 		rounds, faults = 1, 8

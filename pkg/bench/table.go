@@ -21,6 +21,7 @@ type Report struct {
 	Samples    []Sample      `json:"samples"`
 	Detections []Detection   `json:"detections"`
 	Plans      []Planning    `json:"plans"`
+	Minutes    []Minute      `json:"minutes,omitempty"`
 	Goals      []Goal        `json:"goals"`
 }
 
@@ -38,9 +39,11 @@ func (r *Report) Missed() (n int) {
 func (r *Report) write(to io.Writer) {
 	fmt.Fprintf(to, "%s, %s, %d processors, Linux %s; load %s before, %s after; took %s\n\n",
 		r.Started.UTC().Format("2006-01-02 15:04 UTC"), r.Go, r.Processors, r.Kernel, r.LoadBefore, r.LoadAfter, r.Took.Round(time.Second))
-	table(to, "run | prober | us/probe | peak MiB | schedule % | gap off by p50 / p99 / max ms | rounds", r.rows())
-	if beside := r.beside(); len(beside) > 0 {
-		table(to, "run | beside | sidestep's CPU | sidestep's peak memory", beside)
+	if len(r.Minutes) > 0 {
+		table(to, "minute | us/probe | resident MiB | goroutines | files | broken | writes so far | schedule % | gap off by p99 ms", r.minutes())
+	}
+	if len(r.Samples) > 0 {
+		r.writeRuns(to)
 	}
 	if len(r.Detections) > 0 {
 		table(to, "fault | re-check | seen | told after min / p50 / max s | ideal min / p50 / max s | most beyond the ideal ms", r.faults())
@@ -49,6 +52,22 @@ func (r *Report) write(to io.Writer) {
 		table(to, "record sets | floor ms | plan ms | decide ms | B/record set", r.plans())
 	}
 	table(to, "goal | what | measured | goal | verdict", r.verdicts())
+}
+
+func (r *Report) minutes() (rows []string) {
+	for i, m := range r.Minutes {
+		rows = append(rows, fmt.Sprintf("%d | %.1f | %.1f | %.0f | %.0f | %d | %.0f | %.2f | %.1f",
+			i+1, m.CPU, m.Resident, m.Goroutines, m.Files, m.Down, m.Writes, 100*m.Beat.Share, millis(m.Beat.P99)))
+	}
+	return rows
+}
+
+// writeRuns prints what each prober did in each run, and how the daemon compares.
+func (r *Report) writeRuns(to io.Writer) {
+	table(to, "run | prober | us/probe | peak MiB | schedule % | gap off by p50 / p99 / max ms | rounds", r.rows())
+	if beside := r.beside(); len(beside) > 0 {
+		table(to, "run | beside | sidestep's CPU | sidestep's peak memory", beside)
+	}
 }
 
 // rows are the medians of the rounds of each run and prober, in their order.
