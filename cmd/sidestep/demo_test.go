@@ -167,7 +167,8 @@ func TestREADMEDemo(t *testing.T) {
 		return m[1]
 	}
 	dns := find(`zone +demo.test, served at (\S+)`)
-	config := find(`(?m)^  ` + regexp.QuoteMeta(path) + ` status --config (\S+)$`)
+	config := find(`(?m)^  export SIDESTEP_CONFIG=(\S+)$`)
+	find(`(?m)^  (` + regexp.QuoteMeta(path) + ` status)$`)
 	waitAnswer := func(want ...string) {
 		t.Helper()
 		var got []string

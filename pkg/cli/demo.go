@@ -159,11 +159,14 @@ Break a server (modes: refuse, hang, reset, 503), watch, and mend it:
   curl -X POST 'http://%[6]s/mend?backend=b1'
 
 Look at what sidestep sees and does in a browser, at the page above, and drain and
-freeze there; or here:
+freeze there; or here, in another terminal:
 
-  %[7]s status --config %[1]s
-  %[7]s explain www --config %[1]s
-  %[7]s plan --config %[1]s
+  export SIDESTEP_CONFIG=%[1]s
+  %[7]s status
+  %[7]s explain www
+  %[7]s drain east --for 1h --reason "new switch"   # a whole site: b1 and b2
+  %[7]s undrain east
+  %[7]s history
 
 A server is down after 3 failures in a row, a second apart. Ctrl-C ends it all.
 
