@@ -108,6 +108,9 @@ func TestREADMEKey(t *testing.T) {
 	if err != nil || !regexp.MustCompile(`^[A-Za-z0-9+/]{43}=\n$`).Match(secret) {
 		t.Errorf("the secret is %q, %v", secret, err)
 	}
+	if info, err := os.Stat(filepath.Join(dir, "tsig.secret")); err != nil || info.Mode().Perm()&0o007 != 0 {
+		t.Errorf("everybody may read the secret: %v, %v", info.Mode(), err)
+	}
 	conf := between(t, text, "in `named.conf`:\n", "\n`/etc/sidestep/sidestep.yaml`, readable by you alone:")
 	conf = strings.ReplaceAll(conf, "/etc/bind/", dir+"/")
 	writeAll(t, dir, map[string]string{"named.conf": conf})
