@@ -90,14 +90,16 @@ func wantFlagText(t *testing.T, f *pflag.Flag) {
 
 func TestAFlagThatDoesNotExist(t *testing.T) {
 	for args, want := range map[string]string{
-		"run --readonly":       "run: unknown flag: --readonly; perhaps --read-only; try: sidestep run --help",
-		"reconcile --dry":      "reconcile: unknown flag: --dry; perhaps --dry-run; try: sidestep reconcile --help",
-		"status --confg x":     "status: unknown flag: --confg; perhaps --config; try: sidestep status --help",
-		"status --cofnig x":    "status: unknown flag: --cofnig; perhaps --config; try: sidestep status --help",
-		"status --jsom":        "status: unknown flag: --jsom; perhaps --json; try: sidestep status --help",
-		"status --yaml":        "status: unknown flag: --yaml; try: sidestep status --help",
-		"status -c sidestep":   "status: unknown shorthand flag: 'c' in -c; try: sidestep status --help",
-		"plan --exit-code=yes": `plan: invalid argument "yes" for "--exit-code" flag`,
+		"run --readonly":           "run: unknown flag: --readonly; perhaps --read-only; try: sidestep run --help",
+		"reconcile --dry":          "reconcile: unknown flag: --dry; perhaps --dry-run; try: sidestep reconcile --help",
+		"status --confg x":         "status: unknown flag: --confg; perhaps --config; try: sidestep status --help",
+		"status --cofnig x":        "status: unknown flag: --cofnig; perhaps --config; try: sidestep status --help",
+		"status --jsom":            "status: unknown flag: --jsom; perhaps --json; try: sidestep status --help",
+		"status --yaml":            "status: unknown flag: --yaml; try: sidestep status --help",
+		"status -c sidestep":       "status: unknown shorthand flag: 'c' in -c; try: sidestep status --help",
+		"drian 192.0.2.1 --for 2h": `unknown command "drian"; perhaps drain or drill; all commands: sidestep --help`,
+		"override st pin --for 2h": `unknown command "st"; perhaps set or `,
+		"plan --exit-code=yes":     `plan: invalid argument "yes" for "--exit-code" flag`,
 	} {
 		root := testRoot()
 		root.SetArgs(strings.Fields(args))

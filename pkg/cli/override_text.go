@@ -227,7 +227,7 @@ func (a *app) printOverrides(o control.Overrides, now time.Time) {
 		fmt.Fprintln(a.io.Out, "there are no overrides")
 		return
 	}
-	a.table(overrideRows(o.Overrides, now))
+	a.overrideTable(o.Overrides, now)
 }
 
 // savedWords says where a list comes from that no daemon gave.
@@ -252,16 +252,24 @@ func overrideState(o control.Override) string {
 	return o.State
 }
 
-func overrideRows(overrides []control.Override, now time.Time) [][]string {
+// overrideTable is a table of overrides, and below it what keeps some of them from
+// doing all that they say: a line each, as it may be long.
+func (a *app) overrideTable(overrides []control.Override, now time.Time) {
 	rows := [][]string{{"OVERRIDE", "TARGET", "VALUE", "STATE", "BY", "FROM", "UNTIL", "REASON"}}
+	var details []string
 	for _, o := range overrides {
 		until := "forever"
 		if o.Until != nil {
 			until = timeWords(*o.Until, now)
 		}
-		rows = append(rows, []string{
-			o.Kind, strings.TrimSuffix(o.Target, "."), o.Value, overrideState(o), o.By, timeWords(o.From, now), until, o.Reason,
-		})
+		target := strings.TrimSuffix(o.Target, ".")
+		rows = append(rows, []string{o.Kind, target, o.Value, o.State, o.By, timeWords(o.From, now), until, o.Reason})
+		if o.Detail != "" {
+			details = append(details, fmt.Sprintf("  %s %s: %s", o.Kind, target, o.Detail))
+		}
 	}
-	return rows
+	a.table(rows)
+	for _, detail := range details {
+		fmt.Fprintln(a.io.Out, detail)
+	}
 }

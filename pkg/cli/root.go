@@ -99,8 +99,11 @@ func misused(cmd *cobra.Command, format string, args ...any) error {
 }
 
 // wrongFlag is a usage error; of a flag that does not exist it names the one
-// that is spelled alike.
+// that is spelled alike. Where the command does not exist, its flags do not either.
 func wrongFlag(cmd *cobra.Command, err error) error {
+	if words := cmd.Flags().Args(); cmd.HasSubCommands() && len(words) > 0 {
+		return unknownCommand(cmd, words)
+	}
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) || len(unknown.GetSpecifiedName()) < 2 {
 		return misused(cmd, "%w", err)

@@ -87,7 +87,7 @@ func (a *app) printStatus(s control.Status, now time.Time) {
 	}
 	if len(s.Overrides) > 0 {
 		fmt.Fprintln(a.io.Out)
-		a.table(overrideRows(s.Overrides, now))
+		a.overrideTable(s.Overrides, now)
 	}
 	a.printZones(s.Zones, s.Leader, now)
 	a.printRecords(s.Records, now)
