@@ -90,8 +90,7 @@ type Daemon struct {
 	waiters    []*waiter
 	flood      flood
 	writes     []writeLine
-	rivals     map[record.Name]*reconcile.TwoWritersError
-	rivalTold  map[record.Name]string // whose rivalry the log has
+	rivals     map[record.Name]rivalry
 	ages       map[record.Name]zoneAge
 	alone      map[record.Name]alone // by zone: as it was listed last
 	negatives  negatives
@@ -140,8 +139,7 @@ func New(options Options) (*Daemon, error) {
 		canary:    newCanaryWatch(options.Config.Canary),
 		loaded:    options.Clock.Wall(),
 		began:     options.Clock.Boot(),
-		rivals:    map[record.Name]*reconcile.TwoWritersError{},
-		rivalTold: map[record.Name]string{},
+		rivals:    map[record.Name]rivalry{},
 		ages:      map[record.Name]zoneAge{},
 		alone:     map[record.Name]alone{},
 		negatives: negatives{of: map[record.Name]time.Duration{}},

@@ -141,7 +141,7 @@ func TestRivalOfAShadowIsNone(t *testing.T) {
 	bubbled(t, func(t *testing.T) {
 		w := newWorld(t, class)
 		d := w.run(func(o *Options) { o.ReadOnly = true })
-		d.ask(func(*engine.Engine) { d.rivals[home] = &reconcile.TwoWritersError{Holder: "mon-2"} })
+		d.ask(func(*engine.Engine) { d.rivals[home] = rivalry{seen: &reconcile.TwoWritersError{Holder: "mon-2"}} })
 		if s := d.status().Leader; s.State != "none" {
 			t.Errorf("status says %+v", s)
 		}

@@ -162,7 +162,7 @@ func (d *Daemon) measureZone(z engine.ZoneView) metrics.Zone {
 	_, vacant := d.vacant[z.Name]
 	out := metrics.Zone{
 		Name: string(z.Name), Listed: d.ages[z.Name].listed, Error: z.Err != "", Leaderless: d.vacantFor(""),
-		Rival: d.rivals[z.Name] != nil, OpenCalls: d.writer.OpenCalls(z.Name), Blocked: map[string]int{}, Sets: map[string]int{},
+		Rival: d.rivals[z.Name].seen != nil, OpenCalls: d.writer.OpenCalls(z.Name), Blocked: map[string]int{}, Sets: map[string]int{},
 	}
 	if vacant {
 		out.Leaderless = max(out.Leaderless, d.vacantFor(z.Name))

@@ -49,7 +49,7 @@ func (d *Daemon) noteIdleZones(answer *control.Overruled) {
 // as things are as they are; empty where it does, or where that is told from
 // elsewhere. It belongs to the loop.
 func (d *Daemon) movesNothing(zone record.Name) string {
-	if rival := d.rivals[zone]; rival != nil && d.leader.leads() {
+	if rival := d.rivals[zone].seen; rival != nil && d.leader.leads() {
 		return fmt.Sprintf("nothing is written by this node: zone %s: %v", zone, rival)
 	}
 	leader := d.zoneLeader(zone)

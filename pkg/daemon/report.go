@@ -121,26 +121,31 @@ func (d *Daemon) listed(zone record.Name) {
 	d.ages[zone] = zoneAge{listed: d.clock.Wall(), written: d.ages[zone].written}
 }
 
+// rivalry is a zone that another node writes as well.
+type rivalry struct {
+	seen *reconcile.TwoWritersError
+	told string // the other node, as the log has it; empty for not yet
+}
+
 // sawRival takes whether a list showed that another node writes a zone, also where
 // nothing is to be written to it. The log has it once, and from when this node
 // leads: the first list may come before. It belongs to the loop.
 func (d *Daemon) sawRival(zone record.Name, rival *reconcile.TwoWritersError) {
-	told := d.rivalTold[zone]
-	switch {
-	case rival == nil && told != "":
-		d.log.Info("no second writer any more", "zone", string(zone))
-		delete(d.rivalTold, zone)
-	case rival != nil && told != rival.Holder && d.leader.leads() && !d.options.Once: // a command has it in its answer
-		d.log.Error("two writers", "zone", string(zone), "error", rival)
-		d.rivalTold[zone] = rival.Holder
-		d.journalRival(zone, rival)
-		d.announceLeader(zone, "two writers: "+rival.Error())
-	}
+	told := d.rivals[zone].told
 	if rival == nil {
+		if told != "" {
+			d.log.Info("no second writer any more", "zone", string(zone))
+		}
 		delete(d.rivals, zone)
 		return
 	}
-	d.rivals[zone] = rival
+	if told != rival.Holder && d.leader.leads() && !d.options.Once { // a command has it in its answer
+		told = rival.Holder
+		d.log.Error("two writers", "zone", string(zone), "error", rival)
+		d.journalRival(zone, rival)
+		d.announceLeader(zone, "two writers: "+rival.Error())
+	}
+	d.rivals[zone] = rivalry{rival, told}
 }
 
 // journalRival writes down that another node writes a zone.

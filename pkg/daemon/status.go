@@ -103,7 +103,7 @@ func (d *Daemon) leaderStatus() control.Leader {
 	}
 	for _, zone := range slices.Sorted(maps.Keys(d.rivals)) {
 		if status.State == "leader" {
-			rival := d.rivals[zone]
+			rival := d.rivals[zone].seen
 			status.State, status.Holder = "two-writers", rival.Holder
 			status.Detail = fmt.Sprintf("zone %s: %v", zone, rival)
 		}
