@@ -33,6 +33,7 @@
 //	      httpapi/         one request to an HTTP API, sent once, its outcome classed
 //	        httpfake/      what the fake servers of such APIs have in common
 //	    authority/         an authoritative DNS server on loopback
+//	      authoritytest/   the same for tests, with one zone each
 //	    lease/             who may write: the contract of a leader
 //	      etcd/            one of several nodes that share an etcd
 //	        etcdtest/      real members, run for tests

@@ -60,6 +60,7 @@ var rooms = map[string]allowed{
 	"pkg/provider/httpapi":          {own: "provider"},
 	"pkg/provider/httpapi/httpfake": {},
 	"pkg/authority":                 {own: "record", mods: "github.com/miekg/dns"},
+	"pkg/authority/authoritytest":   {own: "authority record"},
 	"pkg/clock":                     {mods: "golang.org/x/sys/unix"},
 	"pkg/lease":                     {},
 	"pkg/lease/file":                {own: "clock lease", mods: "golang.org/x/sys/unix"},

@@ -9,40 +9,31 @@ import (
 	"testing"
 	"time"
 
-	"sidestep/pkg/authority"
+	"sidestep/pkg/authority/authoritytest"
 )
 
 // mirror is a name server that answers with what a cloud holds: its API has none.
 func (l *zoneLock) mirror() string {
 	l.Helper()
-	server := authority.New(authority.Options{})
-	l.must(server.Listen("127.0.0.1:0"))
-	copyZone := func() {
+	text := func() string {
 		text := "@ 60 IN SOA ns1 h 1 60 60 60 1\n@ 60 IN NS ns1\n"
 		for value := range strings.FieldsSeq(l.cloud.live()) {
 			text += "www 1 IN A " + value + "\n"
 		}
-		zone, err := authority.ParseZone("example.com.", "mirror", text)
-		if err != nil {
-			l.Error(err)
-			return
-		}
-		server.SetZone(zone)
+		return text
 	}
-	copyZone()
+	server := authoritytest.Start(l, "example.com.", text())
 	ctx, stop := context.WithCancel(context.Background())
-	served, copied := make(chan error, 1), make(chan struct{})
-	go func() { served <- server.Serve(ctx) }()
+	copied := make(chan struct{})
 	go func() {
 		defer close(copied)
 		for ctx.Err() == nil {
-			copyZone()
+			authoritytest.Set(l, server, "example.com.", text())
 			time.Sleep(20 * time.Millisecond)
 		}
 	}()
 	l.Cleanup(func() {
 		stop()
-		l.must(<-served)
 		<-copied
 	})
 	return server.Addr()

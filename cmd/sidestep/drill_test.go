@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"sidestep/pkg/authority"
+	"sidestep/pkg/authority/authoritytest"
 	"sidestep/pkg/control"
 	"sidestep/pkg/lab"
 	"sidestep/pkg/observe"
@@ -212,17 +212,7 @@ func wantShape(t *testing.T, name, text string) {
 // that a rehearsal does not come to its end.
 func (w *drillWorld) stubborn() string {
 	w.t.Helper()
-	zone, err := authority.ParseZone("example.com.", "stubborn", "@ 60 IN SOA ns1 h 1 60 60 60 1\n@ 60 IN NS ns1\napp 1 IN A "+hostOf(w.backends[0])+"\n")
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	server := authority.New(authority.Options{})
-	server.SetZone(zone)
-	if err := server.Listen("127.0.0.1:0"); err != nil {
-		w.t.Fatal(err)
-	}
-	w.serve(server.Serve)
-	return server.Addr()
+	return authoritytest.Start(w.t, "example.com.", "@ 60 IN SOA ns1 h 1 60 60 60 1\n@ 60 IN NS ns1\napp 1 IN A "+hostOf(w.backends[0])+"\n").Addr()
 }
 
 // TestDrillEnds ends a rehearsal on its way out, in order and by force. The name is

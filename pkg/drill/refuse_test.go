@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"sidestep/pkg/authority"
+	"sidestep/pkg/authority/authoritytest"
 	"sidestep/pkg/control"
 	"sidestep/pkg/lab"
 	"sidestep/pkg/observe"
@@ -106,16 +106,7 @@ func (s *stage) setOf(status *control.Status) *control.Record {
 // stranger is a name server that answers otherwise.
 func (s *stage) stranger() netip.AddrPort {
 	s.t.Helper()
-	zone, err := authority.ParseZone("stage.test.", "test", "@ 60 IN SOA ns h 1 60 60 60 60\n@ 60 IN NS ns\napp 60 IN A 127.0.0.99\n")
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	server := authority.New(authority.Options{})
-	server.SetZone(zone)
-	if err := server.Listen("127.0.0.1:0"); err != nil {
-		s.t.Fatal(err)
-	}
-	s.serve(server.Serve)
+	server := authoritytest.Start(s.t, "stage.test.", "@ 60 IN SOA ns h 1 60 60 60 60\n@ 60 IN NS ns\napp 60 IN A 127.0.0.99\n")
 	return netip.MustParseAddrPort(server.Addr())
 }
 

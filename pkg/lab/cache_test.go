@@ -10,6 +10,7 @@ import (
 	"github.com/miekg/dns"
 
 	"sidestep/pkg/authority"
+	"sidestep/pkg/authority/authoritytest"
 	"sidestep/pkg/record"
 )
 
@@ -36,13 +37,11 @@ type cached struct {
 	ahead  atomic.Int64
 }
 
+const cachedZone = "@ 60 IN SOA ns h 1 60 60 60 7\n@ 60 IN NS ns\n"
+
 func newCached(t *testing.T) *cached {
 	t.Helper()
-	c := &cached{t: t, server: authority.New(authority.Options{})}
-	if err := c.server.Listen("127.0.0.1:0"); err != nil {
-		t.Fatal(err)
-	}
-	serveUntilEnd(t, c.server.Serve)
+	c := &cached{t: t, server: authoritytest.Start(t, "lab.test.", cachedZone)}
 	c.cache = NewCache(c.server.Addr())
 	start := time.Now()
 	c.cache.now = func() time.Time { return start.Add(time.Duration(c.ahead.Load())) }
@@ -57,11 +56,7 @@ func newCached(t *testing.T) *cached {
 // answers hold for 7 seconds.
 func (c *cached) holds(lines string) {
 	c.t.Helper()
-	zone, err := authority.ParseZone("lab.test.", "test", "@ 60 IN SOA ns h 1 60 60 60 7\n@ 60 IN NS ns\n"+lines)
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	c.server.SetZone(zone)
+	authoritytest.Set(c.t, c.server, "lab.test.", cachedZone+lines)
 }
 
 func (c *cached) pass(d time.Duration) { c.ahead.Add(int64(d)) }

@@ -17,7 +17,7 @@ import (
 	"github.com/miekg/dns"
 	"go.uber.org/goleak"
 
-	"sidestep/pkg/authority"
+	"sidestep/pkg/authority/authoritytest"
 	"sidestep/pkg/record"
 )
 
@@ -43,25 +43,7 @@ ns.sub  60   IN A   192.0.2.2
 // serve runs the embedded name server on loopback until the test ends.
 func serve(t *testing.T, text string) string {
 	t.Helper()
-	zone, err := authority.ParseZone("example.com.", "test.zone", text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := authority.New(authority.Options{})
-	s.SetZone(zone)
-	if err := s.Listen("127.0.0.1:0"); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- s.Serve(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
-	return s.Addr()
+	return authoritytest.Start(t, "example.com.", text).Addr()
 }
 
 func TestAsk(t *testing.T) {

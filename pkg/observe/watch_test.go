@@ -1,7 +1,6 @@
 package observe
 
 import (
-	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -23,6 +22,7 @@ import (
 	"time"
 
 	"sidestep/pkg/authority"
+	"sidestep/pkg/authority/authoritytest"
 	"sidestep/pkg/check"
 	"sidestep/pkg/record"
 )
@@ -44,15 +44,8 @@ const (
 
 func newWorld(t *testing.T, secure bool) *world {
 	t.Helper()
-	w := &world{zone: authority.New(authority.Options{}), backends: map[string]*httptest.Server{}, secure: secure}
-	w.set(t, siteA)
-	if err := w.zone.Listen("127.0.0.1:0"); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- w.zone.Serve(ctx) }()
-	t.Cleanup(func() { cancel(); <-done })
+	w := &world{backends: map[string]*httptest.Server{}, secure: secure}
+	w.zone = authoritytest.Start(t, "example.com.", w.text(siteA))
 	pair, ca := certificate(t, "www.example.com")
 	w.ca = ca
 	for range 50 {
@@ -77,16 +70,16 @@ func newWorld(t *testing.T, secure bool) *world {
 // set puts one answer into the zone; none takes the name out.
 func (w *world) set(t *testing.T, values ...string) {
 	t.Helper()
+	authoritytest.Set(t, w.zone, "example.com.", w.text(values...))
+}
+
+func (w *world) text(values ...string) string {
 	w.serial++
 	text := fmt.Sprintf("@ 60 IN SOA ns h %d 60 60 60 60\n@ 60 IN NS ns\nns 60 IN A 127.0.0.1\n", w.serial)
 	for _, v := range values {
 		text += "www 60 IN A " + v + "\n"
 	}
-	zone, err := authority.ParseZone("example.com.", "test.zone", text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.zone.SetZone(zone)
+	return text
 }
 
 func (w *world) start(t *testing.T, name, address string, listener net.Listener, pair tls.Certificate) {
