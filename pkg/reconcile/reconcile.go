@@ -101,6 +101,7 @@ type Orders struct {
 	Again *engine.Work
 
 	asked bool // somebody waits for the answer, and is told of the zone as it is now
+	look  bool // the zone is to be listed, also where nothing may be written
 }
 
 // Report is how one round for a zone ended. With an error, Plan and Seen are as

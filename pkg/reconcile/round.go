@@ -59,7 +59,7 @@ func (w *worker) round(ctx context.Context, work engine.Work, orders Orders) Rep
 }
 
 func (r *round) run(ctx context.Context) error {
-	if err := r.shut(); err != nil {
+	if err := r.shut(ctx); err != nil {
 		return err
 	}
 	if err := r.plan(ctx); err != nil {
@@ -87,11 +87,17 @@ func (r *round) run(ctx context.Context) error {
 }
 
 // shut is the error of a node that may not write, whose plan the last list is good
-// enough for: nothing will rest on it. Without a list yet there is no plan to tell
-// of, and the zone is listed.
-func (r *round) shut() error {
+// enough for: nothing will rest on it, and a new one is made only where that was asked
+// for. Without a list yet there is no plan to tell of, and the round goes on to list.
+func (r *round) shut(ctx context.Context) error {
 	err := r.gate(r.deadline())()
-	if err == nil || r.seen == nil || r.orders.asked || r.lease != nil && r.lease.claimable() {
+	if err == nil {
+		return nil
+	}
+	if r.orders.look {
+		r.tell(r.look(ctx))
+	}
+	if r.seen == nil || r.orders.asked || r.lease != nil && r.lease.claimable() {
 		return nil
 	}
 	r.report.Seen, r.current = r.seen, r.work.Plan(*r.seen)

@@ -71,7 +71,7 @@ type worker struct {
 // job is a piece of work for a zone; without work it is a look.
 type job struct {
 	work   *engine.Work // nil for a look alone
-	look   bool         // a list was asked for as well, which the round of a node that may not write does without
+	look   bool         // a list was asked for as well
 	orders Orders       // TakeOver in it says nothing: that is of those who wait
 	done   []waiter
 }
@@ -306,15 +306,12 @@ func (w *worker) cancel(j *job) {
 // for work that gave way to newer. What fails once this process is to end may
 // have failed by that, whatever its error says: it is no word about the zone.
 func (w *worker) serve(ctx context.Context, j job) Report {
-	if j.look && j.work != nil && w.options.Report != nil && w.gate(w.deadline())() != nil {
-		w.options.Report(w.look(ctx))
-	}
 	var report Report
 	if j.work == nil {
 		report = w.look(ctx)
 	} else {
 		orders := j.orders
-		orders.asked = len(j.done) > 0
+		orders.asked, orders.look = len(j.done) > 0, j.look
 		orders.TakeOver = slices.ContainsFunc(j.done, func(w waiter) bool { return w.takeOver })
 		report = w.round(ctx, *j.work, orders)
 	}
@@ -324,15 +321,19 @@ func (w *worker) serve(ctx context.Context, j job) Report {
 	if w.lease != nil {
 		w.tellLead()
 	}
-	if w.options.Report != nil {
-		w.options.Report(report)
-	}
+	w.tell(report)
 	if !errors.Is(report.Err, ErrGaveWay) {
 		for _, waiter := range j.done {
 			waiter.done <- report
 		}
 	}
 	return report
+}
+
+func (w *worker) tell(report Report) {
+	if w.options.Report != nil {
+		w.options.Report(report)
+	}
 }
 
 // look lists the zone, and changes nothing.
