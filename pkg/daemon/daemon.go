@@ -187,7 +187,7 @@ func (d *Daemon) build() error {
 	}
 	d.writer = reconcile.New(reconcile.Options{
 		Zones: zones, Node: d.config.Node.Name, Clock: d.clock, Leader: d.leader,
-		Call: longestCall(d.config.Leader), Handover: d.leader.lease != nil, Silence: lease.Silence(d.config.Leader.Lease), StepDown: d.stepDown, Known: d.knownNode,
+		Call: longestCall(d.config.Leader), Handover: d.leader.lease != nil, Belief: lease.Belief(d.config.Leader.Lease), StepDown: d.stepDown, Known: d.knownNode,
 		Ask: d.askServer, Find: d.findServers, Verified: d.verifiedAfter,
 		Retry:  provider.Backoff{Base: d.config.Reconcile.RetryBase, Max: d.config.Reconcile.RetryMax, Attempts: 3},
 		Report: d.report, Called: d.called, Wrote: d.wrote, Waits: d.waits, Led: d.led, Brief: d.options.Once, Logger: d.log,

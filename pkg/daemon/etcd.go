@@ -153,5 +153,5 @@ func handover(l config.Leader, p provider.Promises) string {
 		creates += " beside a live answer"
 	}
 	return fmt.Sprintf("%s; the next one resumes at once, and takes nothing away and %s for %s, where at least %s is safe: %s; for %s more where its etcd shows no leadership before, as one that was built anew",
-		dead, creates, pause, lease.Short(lease.Seconds(wait.Least())), wait.Words(), lease.Short(lease.Silence(l.Lease)))
+		dead, creates, pause, lease.Short(lease.Seconds(wait.Least())), wait.Words(), lease.Short(lease.Belief(l.Lease)))
 }

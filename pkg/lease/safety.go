@@ -79,12 +79,11 @@ func Short(d time.Duration) string {
 	return text
 }
 
-// Silence is how long another's stamp has to stay as it is before it is taken over
-// by a leader that cannot compare its epoch with its own, since another store
-// counted it, or the same one before it was built anew from nothing. Who led by
-// that believes in it for less than a TTL after its last word, which was before this
-// leader's first; once more that for a store whose TTL is another.
-func Silence(ttl time.Duration) time.Duration { return 2 * ttl }
+// Belief is how long a leader may go on believing in a lease that this store does not
+// know of, since another one counted it, or the same one before it was built anew from
+// nothing: less than a TTL after its last word, which was before the first of who leads
+// by this one; once more that for a store whose TTL is another.
+func Belief(ttl time.Duration) time.Duration { return 2 * ttl }
 
 // Seconds rounds up to whole seconds.
 func Seconds(d time.Duration) time.Duration {

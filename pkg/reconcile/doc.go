@@ -66,7 +66,7 @@
 // it. A leader steps down with the first list that shows the stamp of one that came
 // after it, whatever its own clock gives it yet. A stamp that cannot be compared,
 // since another etcd counted its epoch or the same one was built anew from nothing,
-// is taken over once it stood still for Options.Silence: or the leaders of an etcd
+// is taken over once it stood still for Options.Belief: or the leaders of an etcd
 // that counts from 1 again could never write. But a stamp that is neither of this etcd
 // and this group nor of a node that was heard here is of somebody whom the lock does
 // not reach, and a leader that has nothing to write lets its stamp stand still, too:

@@ -210,7 +210,7 @@ func (n *peer) begin() {
 		}
 		client.Watcher = n.etcd.Watcher()
 		n.lease = etcd.New(etcd.Options{Way: n.way, Prefix: "/sidestep", Node: n.name, TTL: crewTTL, Clock: n.clock})
-		options.Call, options.Handover, options.Silence, options.StepDown = lease.LongestCall(crewTTL), true, lease.Silence(crewTTL), n.stepDown
+		options.Call, options.Handover, options.Belief, options.StepDown = lease.LongestCall(crewTTL), true, lease.Belief(crewTTL), n.stepDown
 		wait := lease.Wait{TTL: crewTTL, Call: min(promises.Call, options.Call), Late: promises.Late, Signed: promises.Signed}
 		if zone.Safety = 15 * time.Second; !promises.Fenced {
 			zone.Safety = lease.Seconds(wait.Least())

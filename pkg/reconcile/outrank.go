@@ -96,7 +96,7 @@ func (w *worker) silence(stamps []provider.Stamp) (until time.Duration, why stri
 			why = fmt.Sprintf("the stamp is of %s, which led %s", s.Holder, LedBy(own, s))
 		}
 		since := w.sight.within(own, w.options.Clock.Boot())
-		return since + w.options.Silence, fmt.Sprintf("%s; it is taken over when it stays as it is for %s", why, lease.Short(w.options.Silence))
+		return since + w.options.Belief, fmt.Sprintf("%s; it is taken over when it stays as it is for %s", why, lease.Short(w.options.Belief))
 	}
 	return 0, ""
 }

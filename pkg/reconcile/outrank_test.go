@@ -15,7 +15,7 @@ import (
 	"sidestep/pkg/provider/memory"
 )
 
-const silence = 20 * time.Second
+const belief = 20 * time.Second
 
 // startShared begins a process that leads by an etcd, where the term of each
 // leadership is as told. It counts how often it stepped down.
@@ -24,7 +24,7 @@ func (w *world) startShared(n *node, terms ...lease.Term) *int {
 	n.term, terms = terms[0], terms[1:]
 	options := n.write.options
 	options.Zones = []Zone{{Name: zoneName, Adapter: w.zone.Adapter(n.name)}}
-	options.Handover, options.Silence = true, silence
+	options.Handover, options.Belief = true, belief
 	options.Known = func(name string) bool { return name == "node-3" }
 	options.StepDown = func(_ context.Context, term lease.Term, why error) {
 		n.mu.Lock()
@@ -61,7 +61,7 @@ func (w *world) putOnly(t *testing.T, s provider.Stamp) {
 // Stamps of other leaders, and what a new leader with epoch 7 of cluster 1 does, who
 // knows node-3 only: it takes over at once, after a silence, or never.
 func TestEpochInTheStamp(t *testing.T) {
-	const at, later, never = 0, silence, -1
+	const at, later, never = 0, belief, -1
 	own := lease.Term{Epoch: 7, Cluster: 1, Group: 5}
 	for name, c := range map[string]struct {
 		stamp  lease.Term
@@ -123,7 +123,7 @@ func TestEpochInTheStamp(t *testing.T) {
 				default:
 					w.mustLive(t, values[1])
 				}
-				waits := slices.ContainsFunc(n.waits, func(w Wait) bool { return w.For == silence && strings.Contains(w.Why, c.why) })
+				waits := slices.ContainsFunc(n.waits, func(w Wait) bool { return w.For == belief && strings.Contains(w.Why, c.why) })
 				if waits != (c.after == later) || *downs != c.downs || w.hurt != nil {
 					t.Errorf("told of %v; stepped down %d times, expected %d (%v)", n.waits, *downs, c.downs, w.hurt)
 				}
@@ -232,7 +232,7 @@ func TestALeaderOfAnotherEtcdThatLives(t *testing.T) {
 		ended := make(chan Report, 1)
 		go func() { ended <- w.round(w.want(values[1])) }()
 		for range 2 {
-			time.Sleep(silence - time.Second)
+			time.Sleep(belief - time.Second)
 			w.putTerm(t, "node-3", other)
 		}
 		if until, why := n.write.Waiting(zoneName); until == 0 || !strings.Contains(why, "another etcd") {
@@ -242,7 +242,7 @@ func TestALeaderOfAnotherEtcdThatLives(t *testing.T) {
 			w.mustLive(t, values[1])
 		}
 		for _, v := range w.zone.History()[1:] {
-			if v.Cause.Node == n.name && v.At < 2*(silence-time.Second)+silence {
+			if v.Cause.Node == n.name && v.At < 2*(belief-time.Second)+belief {
 				t.Errorf("written at %v", v.At)
 			}
 		}

@@ -69,12 +69,17 @@ type Options struct {
 	Leader   Leader
 	Call     time.Duration // no call is given longer, whatever the adapter asks for; 0 is no limit
 	Handover bool          // nodes of several hosts share the lock: the stamp of one of them is that of a leader before
-	Silence  time.Duration // a stamp whose epoch cannot be compared with ours is taken over when it stayed as it is for so long
-	Ask      Ask           // nil verifies by listing only
+
+	// Belief is how long a leader may go on believing in a lease that our lock does not
+	// know of: its stamp, whose epoch cannot be compared with ours, is taken over when it
+	// stayed as it is for so long, and where our lock itself is new, doubts last so much
+	// longer.
+	Belief time.Duration
 
 	// Known reports whether a node of that name was heard among those that share the
 	// lock; safe for concurrent use. nil knows of none.
 	Known    func(node string) bool
+	Ask      Ask  // nil verifies by listing only
 	Find     Find // nil asks only servers that are known
 	Retry    provider.Backoff
 	Report   func(Report)       // called from the zones' workers, by each after the other
@@ -211,7 +216,7 @@ func New(options Options) *Reconciler {
 func (r *Reconciler) Lead(notes Notes, quiet bool) {
 	now, fresh := r.options.Clock.Boot(), time.Duration(0)
 	if r.options.Leader.Term().Fresh {
-		fresh = r.options.Silence
+		fresh = r.options.Belief
 	}
 	for _, w := range r.workers {
 		w.setNotes(notes)

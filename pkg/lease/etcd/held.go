@@ -175,7 +175,7 @@ func (h *held) again(ctx context.Context) time.Duration {
 // than any belief from before this etcd.
 func (h *held) settle(ctx context.Context) error {
 	l := h.lease
-	if !h.fresh || h.settled || l.age(h.won) < lease.Silence(l.opts.TTL) {
+	if !h.fresh || h.settled || l.age(h.won) < lease.Belief(l.opts.TTL) {
 		return nil
 	}
 	value, err := l.value()
