@@ -23,7 +23,10 @@ import (
 // refused.
 func (d *Daemon) Reload() error {
 	d.tellSystemd(reloading())
-	defer d.tellSystemd(ready)
+	defer func() {
+		d.tellSystemd(ready)
+		d.tellStatusNow() // which says what was refused
+	}()
 	next, err := d.loadAgain()
 	changed := ""
 	asked := d.ask(func(*engine.Engine) {

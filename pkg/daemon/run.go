@@ -104,6 +104,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 	}
 	d.tellSystemd(ready)
 	running.start("watchdog", d.watchdog) // vouches for nothing that is not ready
+	running.start("service status", d.tellStatus)
 	d.warnUnpermitted(d.options.Config)
 	d.log.Info("started", "node", d.options.Config.Node.Name, "config", d.options.Config.File, "targets", targets)
 	err = running.wait()

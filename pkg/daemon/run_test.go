@@ -373,16 +373,23 @@ func (w *world) serviceManager(watchdog string) *net.UnixConn {
 func TestServiceManagerIsTold(t *testing.T) {
 	w := realWorld(t)
 	conn := w.serviceManager("300000")
+	status := ""
 	next := func() string {
-		text := make([]byte, 200)
-		if err := conn.SetReadDeadline(time.Now().Add(30 * time.Second)); err != nil {
-			t.Fatal(err)
+		text := make([]byte, 2000)
+		for {
+			if err := conn.SetReadDeadline(time.Now().Add(30 * time.Second)); err != nil {
+				t.Fatal(err)
+			}
+			n, err := conn.Read(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if line, is := strings.CutPrefix(string(text[:n]), "STATUS="); is {
+				status = line
+				continue
+			}
+			return string(text[:n])
 		}
-		n, err := conn.Read(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(text[:n])
 	}
 	d := w.run()
 	if got := next(); got != "READY=1" {
@@ -404,6 +411,15 @@ func TestServiceManagerIsTold(t *testing.T) {
 	}
 	if !strings.HasPrefix(told[0], "RELOADING=1\nMONOTONIC_USEC=") || told[1] != "READY=1" {
 		t.Errorf("a reload says %q", told)
+	}
+	for range 300 { // thirty seconds of watchdogs
+		if strings.Contains(status, "; the reload at ") {
+			break
+		}
+		next()
+	}
+	if !strings.HasPrefix(status, "leader; targets: ") || !strings.Contains(status, "; the reload at ") {
+		t.Errorf("after a refused reload the line of status is %q", status)
 	}
 	d.stop()
 	for got := next(); got != "STOPPING=1"; got = next() {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/netip"
@@ -85,6 +86,9 @@ func build(s provider.Settings) (*Adapter, error) {
 // Check sees that there is a file, and that this process may read it.
 func (a *Adapter) Check() error {
 	f, err := os.Open(a.path)
+	if errors.Is(err, fs.ErrPermission) {
+		return fmt.Errorf("file: %w; try as the user that sidestep runs as, or as root", err)
+	}
 	if err != nil {
 		return fmt.Errorf("file: %w; put a zone file there, with its SOA and NS records, or name another", err)
 	}

@@ -83,7 +83,12 @@ func (a *Adapter) refresh(ctx context.Context, trouble string) string {
 	case ctx.Err() != nil || err.Error() == trouble:
 		return trouble
 	}
-	a.log.Error("the zone file is not served as it is now, the last good one is", "zone", string(a.zone), "file", a.path, "error", err)
+	log := a.log.With("zone", string(a.zone), "file", a.path, "error", err)
+	if a.lastShown() == (identity{}) {
+		log.Error("the zone file cannot be served; nothing is until it can")
+	} else {
+		log.Error("the zone file is not served as it is now, the last good one is")
+	}
 	return err.Error()
 }
 
