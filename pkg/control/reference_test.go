@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -31,6 +32,14 @@ and beside what it said. The role ` + "`read`" + ` may look, ` + "`operate`" + `
 
     curl -H "Authorization: Bearer $TOKEN" http://127.0.0.1:9953/api/v1/status
 
+A drain, and its end. The answer 200 says that the word is kept, and ` + "`exit`" + ` in it what comes of that, as the
+command's exit code does (3: the last answer stays, 6: frozen). ` + "`dry_run`" + ` keeps nothing and only says it:
+
+    curl -H "Authorization: Bearer $TOKEN" http://127.0.0.1:9953/api/v1/override \
+      -d '{"kind": "drain", "target": "203.0.113.10", "for": "2h", "reason": "new kernel", "dry_run": true}'
+    curl -H "Authorization: Bearer $TOKEN" http://127.0.0.1:9953/api/v1/override/clear \
+      -d '{"kind": "drain", "target": "203.0.113.10"}'
+
 Host and Origin are checked, for reads too; ten wrong tokens in a minute lock their address out for that
 minute. Off loopback it is HTTPS only. Beside the protocol there are ` + "`/`" + ` (the dashboard), ` + "`/healthz`" + `, which
 needs no token and answers 200 once the loop that decides has turned, and ` + "`/metrics`" + `.
@@ -43,6 +52,21 @@ the path.
 
 ## Requests
 `
+
+// TestReferenceRequests reads the bodies of the preamble as the daemon does.
+func TestReferenceRequests(t *testing.T) {
+	bodies := regexp.MustCompile(`-d '(.*)'`).FindAllStringSubmatch(preamble, -1)
+	if len(bodies) != 2 {
+		t.Fatalf("the preamble has %d bodies, want 2", len(bodies))
+	}
+	for i, request := range []any{&OverrideRequest{}, &ClearRequest{}} {
+		decoder := json.NewDecoder(strings.NewReader(bodies[i][1]))
+		decoder.DisallowUnknownFields()
+		if err := decoder.Decode(request); err != nil {
+			t.Errorf("%s: %v", bodies[i][1], err)
+		}
+	}
+}
 
 // comments are the texts beside the types of this package and their fields, by
 // "Type" and "Type.Field".
