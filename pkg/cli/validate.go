@@ -176,7 +176,7 @@ func (a *app) printValidation(answer validation, online bool) {
 		fmt.Fprintf(a.io.Out, "the lease: %s\n", e.Words)
 	}
 	for _, z := range answer.Zones {
-		fmt.Fprintf(a.io.Out, "zone %s: %s\n", z.Zone, z.Words)
+		fmt.Fprintf(a.io.Out, "zone %s\n  %s\n", z.Zone, strings.ReplaceAll(z.Words, "; ", "\n  "))
 		if online {
 			a.printAsked(z)
 		}
