@@ -79,7 +79,11 @@ func (d *Daemon) ReleaseOnce(ctx context.Context, zone string, shown *Release, t
 			}
 		}
 		progress("zone %s: resuming what is paused, then removing what is left", name)
-		answer = releaseOf(d.writer.Leave(ctx, name, d.options.Config.Records, reconcile.Orders{TakeOver: takeOver}), true)
+		departure := d.writer.Leave(ctx, name, d.options.Config.Records, reconcile.Orders{TakeOver: takeOver})
+		if len(departure.Applied) > 0 { // else the daemon that runs next takes it for somebody else's doing
+			d.tell(engine.Wrote{Zone: name, Applied: departure.Applied})
+		}
+		answer = releaseOf(departure, true)
 		d.stayReleased(ctx, name, &answer, progress)
 		return nil
 	})

@@ -85,7 +85,7 @@ func (d *Daemon) waits(w reconcile.Wait) {
 
 // report takes the end of a round from a zone's worker.
 func (d *Daemon) report(r reconcile.Report) {
-	defer d.ask(func(*engine.Engine) { d.reported(r.Zone) })
+	defer d.ask(func(*engine.Engine) { d.firstReport(r.Zone) })
 	if r.Err != nil {
 		d.reportFailed(r)
 		return

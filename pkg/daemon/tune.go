@@ -64,9 +64,9 @@ func (d *Daemon) useMemory(targets int) {
 	d.tuned = max(d.tuned, targets)
 }
 
-// reported belongs to the loop. With the first report of the last zone everything
+// firstReport belongs to the loop. With that of the last zone everything
 // is built and listed.
-func (d *Daemon) reported(zone record.Name) {
+func (d *Daemon) firstReport(zone record.Name) {
 	if d.unreported == nil {
 		return
 	}

@@ -89,12 +89,12 @@ func TestMemoryIsFittedWithTheLastZone(t *testing.T) {
 		return now
 	}
 	for _, zone := range []record.Name{"a.example.", "a.example."} {
-		d.reported(zone)
+		d.firstReport(zone)
 		if got := percent(); got != startGrowth {
 			t.Fatalf("after %s: %d percent, want %d", zone, got, startGrowth)
 		}
 	}
-	d.reported("b.example.")
+	d.firstReport("b.example.")
 	if got := percent(); got == startGrowth {
 		t.Error("after the last zone: not fitted")
 	}
