@@ -157,7 +157,7 @@ func (a *app) printZones(zones []control.Zone, leader control.Leader, now time.T
 		state := "listed"
 		switch {
 		case z.Error != "":
-			state = z.Error
+			state = "in trouble" // in words below: they would make the table as wide as they are
 		case !z.Listed:
 			state = "not listed yet"
 		case z.ListedAt != nil && (z.WrittenAt != nil || !leads(z.Leader, leader)):
@@ -177,6 +177,9 @@ func (a *app) printZones(zones []control.Zone, leader control.Leader, now time.T
 	fmt.Fprintln(a.io.Out)
 	a.table(rows)
 	for _, z := range zones {
+		if z.Error != "" {
+			fmt.Fprintln(a.io.Out, zoneWords(z.Zone, z.Error))
+		}
 		if z.Checked != nil && !z.Checked.Verified {
 			fmt.Fprintf(a.io.Out, "%s the last write is not verified, as asked %s ago: %s\n", z.Zone, since(now, z.Checked.At), z.Checked.Detail)
 			if until := z.Checked.AskedUntil; until != nil {
@@ -341,12 +344,25 @@ func (a *app) printWrites(writes []control.Write, now time.Time) {
 	for _, w := range writes {
 		outcome := "done"
 		if w.Error != "" {
-			outcome = w.Error
+			outcome = shortened(w.Error)
 		}
 		rows = append(rows, []string{since(now, w.At) + " ago", w.Name + " " + typeWords(w.Type, w.Variant), w.Action, w.Value, outcome})
 	}
 	fmt.Fprintln(a.io.Out)
 	a.table(rows)
+}
+
+// widest is how many letters of an error a table shows.
+const widest = 60
+
+// shortened is the beginning of an error, where the whole of it would widen a table;
+// explain and history have that.
+func shortened(text string) string {
+	letters := []rune(text)
+	if len(letters) <= widest {
+		return text
+	}
+	return string(letters[:widest-1]) + "…"
 }
 
 // since is an age with no more digits than people read.

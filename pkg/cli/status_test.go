@@ -43,3 +43,25 @@ func TestLeaderInWords(t *testing.T) {
 		}
 	}
 }
+
+// A long error stands whole below the table of the zones, and cut short in that of the
+// writes.
+func TestLongErrorsWidenNoTable(t *testing.T) {
+	now := time.Date(2026, 7, 1, 12, 0, 0, 0, time.Local)
+	long := "list zone example.com.: " + strings.Repeat("ä", 200)
+	var out strings.Builder
+	a := &app{io: IO{Out: &out}}
+	a.printZones([]control.Zone{{Zone: "example.com.", Provider: "local", Pause: "parked", Error: long}}, control.Leader{State: "leader"}, now)
+	a.printWrites([]control.Write{{At: now, Name: "www.example.com.", Type: "A", Action: "pause", Value: "192.0.2.10", Error: long}}, now)
+	want := `
+ZONE          PROVIDER  PAUSE   WRITES      STATE
+example.com.  local     parked  one by one  in trouble
+` + long + `
+
+WRITTEN  NAME                ACTION  VALUE       OUTCOME
+0s ago   www.example.com. A  pause   192.0.2.10  ` + string([]rune(long)[:widest-1]) + `…
+`
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
