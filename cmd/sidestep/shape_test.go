@@ -214,7 +214,7 @@ var shapes = map[string]shape{
 		"applied":  texts{}, "removed": texts{}, "verified": boolean{}, "sets": number{}, "live": number{}, "paused": number{}, "exit": number{},
 	},
 	"import": object{
-		"zone": name{}, "provider": text{}, "records": number{}, "config": text{}, "unread": texts{},
+		"zone": name{}, "provider": text{}, "records": number{}, "config": text{}, "unread": texts{}, "error": empty{text{}},
 		"sets":     list{object{"name": name{}, "type": text{}, "variant": empty{text{}}, "answers": list{object{"value": text{}, "weight": number{}, "state": word{"live", "paused", "held"}}}}},
 		"left_out": list{object{"name": name{}, "type": text{}, "variant": empty{text{}}, "why": text{}, "answers": list{object{"value": text{}, "state": word{"live", "paused", "held"}}}}},
 	},

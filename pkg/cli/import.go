@@ -126,7 +126,11 @@ func (a *app) importZone(ctx context.Context, cmd *cobra.Command, args []string,
 		return err
 	}
 	im, err := a.readZone(ctx, cfg, zone, f)
-	if err != nil {
+	switch {
+	case err != nil && a.json:
+		im.Error, a.exit = err.Error(), exitOf(err)
+		return a.printJSON(im)
+	case err != nil:
 		return err
 	}
 	return a.giveImported(im, f)
@@ -273,11 +277,12 @@ func flagErrors(bad config.Errors) error {
 }
 
 // readZone lists the zone and writes the config of it, which is read back before
-// anybody gets it.
+// anybody gets it. With an error it is as far as it came.
 func (a *app) readZone(ctx context.Context, cfg *config.Config, zone *config.Zone, f importFlags) (imported, error) {
+	nothing := sortZone(&provider.Snapshot{Zone: zone.Name}, zone.Provider, false)
 	log, err := a.logger()
 	if err != nil {
-		return imported{}, err
+		return nothing, err
 	}
 	a.progress("listing zone %s", zone.Name)
 	snapshot, err := daemon.List(ctx, daemon.Options{Config: cfg, Registry: a.registry, Logger: log, Version: a.version}, zone.Name)
@@ -286,7 +291,7 @@ func (a *app) readZone(ctx context.Context, cfg *config.Config, zone *config.Zon
 		err = &control.Error{Message: strings.ReplaceAll(err.Error(), thenValidate, ""), Exit: exitOf(err)}
 	}
 	if err != nil {
-		return imported{}, orInterrupted(ctx, err, "nothing was written")
+		return nothing, orInterrupted(ctx, err, "nothing was written")
 	}
 	im := sortZone(snapshot, zone.Provider, provider.TraitsOf(zone.Provider).Weights)
 	if len(im.Sets) == 0 {
@@ -296,6 +301,7 @@ func (a *app) readZone(ctx context.Context, cfg *config.Config, zone *config.Zon
 	im.Config = im.configText(cfg.Sources.Zones[zone.Name], f.port, time.Now(), importLine(zone, f))
 	read := config.Options{Getenv: a.io.Getenv, SkipSecrets: true}
 	if _, err := config.Parse("imported.yaml", []byte(im.Config), read); err != nil {
+		im.Config = ""
 		return im, fmt.Errorf("import: the config that was made cannot be read, which is a bug: %w", errors.New(err.Error()))
 	}
 	return im, nil

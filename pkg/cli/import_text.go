@@ -22,6 +22,7 @@ type imported struct {
 	LeftOut  []importedSet `json:"left_out"`
 	Unread   []string      `json:"unread"` // records that could not be read as an answer, a line each
 	Config   string        `json:"config"`
+	Error    string        `json:"error"` // why there is none; empty when there is
 
 	weighted map[record.Key]bool
 }
