@@ -98,7 +98,7 @@ var rooms = map[string]allowed{
 	},
 	"pkg/cli": {
 		own:  "record check override config control daemon drill lab notify observe provider resolve rto simulate steer",
-		mods: "github.com/rs/zerolog github.com/spf13/cobra github.com/spf13/pflag",
+		mods: "github.com/rs/zerolog github.com/spf13/cobra github.com/spf13/pflag golang.org/x/sys/unix",
 	},
 	"pkg/bench":           {own: "record steer plan", mods: "golang.org/x/sys/unix"},
 	"pkg/bench/yardstick": {own: "bench"},

@@ -15,6 +15,7 @@ import (
 )
 
 func (a *app) statusCommand() *cobra.Command {
+	var watched bool
 	cmd := &cobra.Command{
 		Use:   "status [NAME]",
 		Short: "Show what is up, what the names answer with, and who writes",
@@ -32,24 +33,36 @@ maintenance takes out all answers that name the site.
 Of a target that several vantages judge, VERDICT is what their words come to,
 and LAST begins with who says what, and who is silent for how long.
 
+With --watch it goes on until Ctrl-C: the daemon's events say when something is
+another, and it is shown at once; ages and counters every few seconds. A
+terminal is redrawn in place, as many lines as fit, and is left as it was. If
+stdout is anything else, each change prints the whole anew, below a line with
+the time, or with --json one object on a line of its own; counters, ages, lists
+and probes that say the same again are no change. When the daemon goes away that
+is said, on a terminal above the last that is known, else on stderr, and it goes
+on as soon as one answers again.
+
 Exit codes: 0 the daemon answered, whatever it said, 1 no daemon runs here, or
-another failure, 2 usage or config, or no such NAME.`,
+none did when --watch was ended, or another failure, 2 usage or config, or no
+such NAME.`,
 		Example: `  sidestep status
   sidestep status www.example.com
+  sidestep status --watch
   sidestep status --json | jq '.targets[] | select(.verdict == "down")'`,
 		Args: arguments(0, 1, "one NAME at most"),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return a.recordNames(), cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.status(cmd.Context(), strings.Join(args, ""))
+			return a.status(cmd.Context(), strings.Join(args, ""), watched)
 		},
 	}
+	cmd.Flags().BoolVar(&watched, "watch", false, "go on until Ctrl-C, and show each change as it comes")
 	a.addJSON(cmd)
 	return cmd
 }
 
-func (a *app) status(ctx context.Context, name string) error {
+func (a *app) status(ctx context.Context, name string, watched bool) error {
 	client, err := a.dial(ctx)
 	if errors.Is(err, control.ErrNoDaemon) {
 		if _, _, loadErr := a.withoutSecrets(); loadErr != nil {
@@ -64,7 +77,10 @@ func (a *app) status(ctx context.Context, name string) error {
 	if err != nil {
 		return orInterrupted(ctx, err, "the daemon had not answered")
 	}
-	if a.json {
+	switch {
+	case watched:
+		return a.watch(ctx, client, name, status)
+	case a.json:
 		return a.printJSON(status)
 	}
 	a.printStatus(status, time.Now())

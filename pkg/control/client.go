@@ -130,6 +130,9 @@ func plainly(ctx context.Context, err error) error {
 	if of, is := errors.AsType[*url.Error](err); is {
 		err = of.Err
 	}
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
+		return ErrNoDaemon
+	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) {
 		return errors.New("it ended before it had answered; see whether it runs again: sidestep status")
 	}
