@@ -135,6 +135,7 @@ func (l *log) positionOf(data []byte, at int) Position {
 
 var (
 	syntaxLine    = regexp.MustCompile(`^line (\d+): `)
+	tabIndent     = regexp.MustCompile(`(?m)^ *\t`)
 	unknownAnchor = regexp.MustCompile(`^unknown anchor '(.*)' referenced$`)
 )
 
@@ -152,8 +153,14 @@ func (l *log) syntax(data []byte, err error) {
 		}
 	}
 	hint := "look at the quotes, brackets and indentation here and above"
-	if strings.Contains(text, "cannot start any token") {
+	if strings.Contains(text, "cannot start any token") || strings.Contains(text, "tab character") {
 		hint = "YAML takes no tab for indentation, and no word that begins with @, ` or %"
+		for _, at := range tabIndent.FindAllIndex(data, -1) {
+			if tab := l.positionOf(data, at[1]-1); tab.Line == pos.Line || tab.Line == pos.Line+1 {
+				pos, text, hint = tab, "a tab for indentation", "indent with spaces"
+				break
+			}
+		}
 	}
 	if m := unknownAnchor.FindStringSubmatch(text); m != nil {
 		if at := bytes.Index(data, []byte("*"+m[1])); at >= 0 {

@@ -3,6 +3,7 @@ package rfc2136
 import (
 	"errors"
 	"fmt"
+	"net"
 	"time"
 
 	"github.com/miekg/dns"
@@ -158,5 +159,9 @@ func tsigName(code int) string {
 
 // lost is a connection that failed before anything could have happened.
 func lost(op string, err error) error {
-	return &provider.Error{Class: provider.Retryable, Op: op, Err: err}
+	hint := ""
+	if failed := (*net.OpError)(nil); errors.As(err, &failed) && failed.Op == "dial" {
+		hint = "a name server has to answer there over TCP, which transfers and updates take; check server and transfer_from, the way there, and whether it runs"
+	}
+	return &provider.Error{Class: provider.Retryable, Op: op, Hint: hint, Err: err}
 }

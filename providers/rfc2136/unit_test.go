@@ -155,6 +155,13 @@ func TestServfail(t *testing.T) {
 	failed(t, err, provider.Retryable, "SERVFAIL", "")
 }
 
+func TestNobodyAnswersThere(t *testing.T) {
+	a := connect(t, &rfc2136test.Server{Process: &realserver.Process{Addr: "127.0.0.1:1"}, Zone: testZone, Key: rfc2136test.TestKey})
+	_, err := a.List(t.Context())
+	failed(t, err, provider.Retryable, "", "check server and transfer_from")
+	failed(t, a.Claim(t.Context(), emptyView(t), stamp(1), nil), provider.Retryable, "", "check server and transfer_from")
+}
+
 func TestCallsThatAreNone(t *testing.T) {
 	a := connect(t, &rfc2136test.Server{Process: &realserver.Process{Addr: "127.0.0.1:1"}, Zone: testZone, Key: rfc2136test.TestKey})
 	good := provider.Call{Key: wwwA, Seen: emptyView(t), Next: stamp(1), Add: []record.Change{{Action: record.Create, Key: wwwA, Value: "192.0.2.1"}}}
