@@ -1,9 +1,10 @@
 // What a person can do here, and what the daemon says that comes of it.
 
 import { ask } from "./api.js";
+import { clock } from "./clock.js";
 import { h } from "./dom.js";
 import { open } from "./dialog.js";
-import { clock, overrideWords, plural, short, typeWords } from "./words.js";
+import { overrideWords, plural, short, typeWords } from "./words.js";
 
 let after = () => {}; // looks again, once a word was said
 

@@ -1,5 +1,7 @@
 // Elements, from text only: nothing here or elsewhere makes HTML out of a string.
 
+import { localTimes } from "./clock.js";
+
 // What would hide or turn the text around it is shown as its code point: control
 // characters, and those that change the direction of writing.
 const hidden = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
@@ -24,7 +26,7 @@ export function h(tag, attributes, ...children) {
 function append(element, children) {
   for (const child of children.flat(9)) {
     if (child === undefined || child === null || child === false || child === "") continue;
-    element.append(child instanceof Node ? child : plain(child));
+    element.append(child instanceof Node ? child : localTimes(plain(child)));
   }
 }
 
@@ -34,7 +36,7 @@ export function fill(element, ...children) {
 }
 
 export function setText(element, text) {
-  const shown = plain(text);
+  const shown = localTimes(plain(text));
   if (element.textContent !== shown) element.textContent = shown;
 }
 

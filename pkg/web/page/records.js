@@ -43,7 +43,6 @@ function answer(a, r, status) {
       h("code", {}, a.value), " ", stateChip(a.state), " ", verdictChip(a.verdict), " ", role(a),
       a.site && h("span", { class: "muted" }, " at ", a.site),
       h("span", { class: "buttons" }, drainOrBack(status, a.value, a.value))),
-    a.override && h("p", { class: "small" }, "by an override: ", a.override),
     a.reason && h("p", { class: "small" }, a.reason));
 }
 

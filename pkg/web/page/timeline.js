@@ -1,7 +1,8 @@
 // What happened: transitions, overrides, writes and their clocks, newest first.
 
+import { clock } from "./clock.js";
 import { chip, h, listIn } from "./dom.js";
-import { clock, short, siteLook, typeWords, verdictLook } from "./words.js";
+import { short, siteLook, typeWords, verdictLook } from "./words.js";
 
 const looks = { verdict: "open", override: "warn", write: "good", verify: "idle", guard: "bad", leader: "idle", config: "idle", plan: "warn" };
 

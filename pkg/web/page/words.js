@@ -1,6 +1,7 @@
 // States as words, in the same words as the commands.
 
 import { now } from "./api.js";
+import { clock } from "./clock.js";
 import { chip, h, setText } from "./dom.js";
 
 export function plural(n, one, more) {
@@ -26,15 +27,6 @@ export function span(ms) {
   if (hours < 24) return m % 60 ? `${hours} h ${m % 60} min` : `${hours} h`;
   const days = Math.floor(hours / 24);
   return hours % 24 ? `${days} d ${hours % 24} h` : `${days} d`;
-}
-
-// clock is a time by this browser's clock, with its day when that is another.
-export function clock(at) {
-  const time = new Date(at);
-  const pad = (n) => String(n).padStart(2, "0");
-  const text = [time.getHours(), time.getMinutes(), time.getSeconds()].map(pad).join(":");
-  if (time.toDateString() === new Date(now()).toDateString()) return text;
-  return `${time.getFullYear()}-${pad(time.getMonth() + 1)}-${pad(time.getDate())} ${text}`;
 }
 
 const forms = {

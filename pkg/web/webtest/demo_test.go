@@ -52,7 +52,10 @@ func drainAndBack(b tab, d *demo, look func()) {
 	b.has("#overrides .card", "new <b>kernel</b>")
 	b.has("#overrides .card", "said by demo")
 	b.has("#sites .card", "maintenance")
-	b.has("#records .answer", "paused")
+	b.has("#records .answer", "drained with west by demo until ")
+	if texts := eval[[]string](b, `document.body.innerText.match(/.*\d{4}-\d\d-\d\dT.*/g) ?? []`); len(texts) > 0 {
+		b.Errorf("times in UTC beside those of this browser: %q", texts)
+	}
 	d.answersWith(b.T, "www.demo.test", d.hosts[0], d.hosts[1])
 
 	b.press("clear drain west")
