@@ -5,6 +5,7 @@ import (
 	"crypto/subtle"
 	"crypto/tls"
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
 )
@@ -64,6 +65,13 @@ func (a *Access) bearer(token string) (key, bool) {
 		}
 	}
 	return found, known == 1
+}
+
+// holds reports whether a bearer that came in may still do what needs a role.
+func (a *Access) holds(k key, needed Role) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.ContainsFunc(a.keys, func(now key) bool { return now.hash == k.hash && now.role.covers(needed) })
 }
 
 func (a *Access) shown() *tls.Certificate {

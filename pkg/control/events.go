@@ -18,9 +18,9 @@ type StreamEvent struct {
 // stillThere is how often a stream without events shows that it lives.
 const stillThere = 15 * time.Second
 
-// sendEvents streams events until the client goes, or the backend ends the stream: a
-// client that does not keep up is cut off, and asks anew for what it missed
-// (server-sent events, html.spec.whatwg.org section 9.2).
+// sendEvents streams events until the client goes, its token is taken away, or the
+// backend ends the stream: a client that does not keep up is cut off, and asks anew for
+// what it missed (server-sent events, html.spec.whatwg.org section 9.2).
 func sendEvents(b Backend, w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
@@ -43,9 +43,9 @@ func sendEvents(b Backend, w http.ResponseWriter, r *http.Request) {
 	for sent := send(": follow\n\n"); sent; {
 		select {
 		case e, more := <-events:
-			sent = more && send("event: %s\ndata: %s\n\n", e.Name, e.Data)
+			sent = more && stillLetIn(ctx) && send("event: %s\ndata: %s\n\n", e.Name, e.Data)
 		case <-quiet.C:
-			sent = send(": still there\n\n")
+			sent = stillLetIn(ctx) && send(": still there\n\n")
 		case <-ctx.Done():
 			return
 		}

@@ -23,6 +23,15 @@ func peer(ctx context.Context) string {
 	return name
 }
 
+type holdsKey struct{}
+
+// stillLetIn reports whether who asked could still do so: tokens are taken away while
+// a long answer is under way.
+func stillLetIn(ctx context.Context) bool {
+	holds, byToken := ctx.Value(holdsKey{}).(func() bool)
+	return !byToken || holds()
+}
+
 // peerName asks the kernel for the credentials of the process that connected
 // (SO_PEERCRED, unix(7)): they cannot be made up.
 func peerName(conn net.Conn) string {

@@ -165,7 +165,8 @@ func (d *door) let(needed Role, serve http.HandlerFunc) http.HandlerFunc {
 		case !k.role.covers(needed):
 			refuse(w, http.StatusForbidden, fmt.Sprintf("the token %s has the role %s, and this needs %s", k.name, k.role, needed))
 		default:
-			serve(w, r.WithContext(context.WithValue(r.Context(), peerKey{}, k.name)))
+			ctx := context.WithValue(r.Context(), peerKey{}, k.name)
+			serve(w, r.WithContext(context.WithValue(ctx, holdsKey{}, func() bool { return d.access.holds(k, needed) })))
 		}
 	}
 }
