@@ -219,6 +219,7 @@ var shapes = map[string]shape{
 		"left_out": list{object{"name": name{}, "type": text{}, "variant": empty{text{}}, "why": text{}, "answers": list{object{"value": text{}, "state": word{"live", "paused", "held"}}}}},
 	},
 	"approve": object{"approved": text{}, "idle": empty{text{}}, "leader": empty{text{}}, "noted": empty{text{}}, "here": empty{text{}}, "exit": number{}},
+	"reload":  object{"file": text{}, "loaded": moment{}, "changed": text{}},
 	"override": object{
 		"override": overrideShape, "replaced": list{overrideShape}, "dry_run": boolean{}, "daemon": boolean{}, "idle": empty{text{}}, "leader": empty{text{}}, "exit": number{},
 		"records": list{object{

@@ -103,7 +103,7 @@ func (e pastEvent) words() string {
 	case "leader":
 		return e.leaderWords()
 	case "config":
-		return linked(": ", e.What, e.Detail)
+		return linked(", asked for by ", linked(": ", e.What, e.Detail), e.By)
 	case "guard":
 		if e.By != "" {
 			return linked(": ", "approved by "+e.By, e.Detail)

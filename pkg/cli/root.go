@@ -77,7 +77,7 @@ network error, 6 frozen, 10 changes are pending (plan --exit-code).`,
 	root.SetFlagErrorFunc(wrongFlag)
 	root.SetHelpCommand(a.helpCommand())
 	root.AddCommand(
-		a.demoCommand(), a.runCommand(), a.checkCommand(), a.planCommand(), a.reconcileCommand(),
+		a.demoCommand(), a.runCommand(), a.reloadCommand(), a.checkCommand(), a.planCommand(), a.reconcileCommand(),
 		a.statusCommand(), a.explainCommand(), a.historyCommand(), a.observeCommand(), a.approveCommand(),
 		a.overrideCommand(), a.drainCommand(), a.undrainCommand(), a.freezeCommand(), a.unfreezeCommand(),
 		a.drillCommand(),

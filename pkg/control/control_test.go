@@ -72,6 +72,10 @@ func (b backend) History(_ context.Context, r control.HistoryRequest, each func(
 	return b.history(r, each)
 }
 
+func (b backend) ReloadConfig(_ context.Context, by string) (control.Reloaded, error) {
+	return control.Reloaded{File: "/etc/sidestep/sidestep.yaml", Changed: "asked by " + by}, nil
+}
+
 func (b backend) Events(context.Context) (<-chan control.StreamEvent, error) { return b.events, nil }
 
 func (b backend) Alive(context.Context) error { return b.dead }

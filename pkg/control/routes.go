@@ -105,6 +105,10 @@ func acting() []route {
 			func(b Backend, r *http.Request, q ClearRequest) (Overruled, error) {
 				return b.ClearOverride(r.Context(), q, peer(r.Context()))
 			}),
+		post("/api/v1/reload", RoleOperate, "Read the config again, as SIGHUP does. The answer comes once it is in force; one that is refused is an error, and the one before stays.",
+			func(b Backend, r *http.Request, _ ReloadRequest) (Reloaded, error) {
+				return b.ReloadConfig(r.Context(), peer(r.Context()))
+			}),
 	}
 }
 

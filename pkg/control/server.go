@@ -37,6 +37,8 @@ type Backend interface {
 	ClearOverride(ctx context.Context, request ClearRequest, by string) (Overruled, error)
 	// Overrides lists operators' words.
 	Overrides(ctx context.Context) (Overrides, error)
+	// ReloadConfig reads the config again, and returns once it is in force; by is who asked.
+	ReloadConfig(ctx context.Context, by string) (Reloaded, error)
 	// Events gives what happens from now on, until ctx or the backend ends, or the events
 	// are not taken in time; then the channel is closed.
 	Events(ctx context.Context) (<-chan StreamEvent, error)

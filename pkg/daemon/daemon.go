@@ -78,6 +78,7 @@ type Daemon struct {
 	unheld   atomic.Pointer[error] // why nothing listens there; nil while something does
 	inbox    chan message
 	stopped  chan struct{} // closed when the loop has ended
+	reloads  sync.Mutex    // one at a time, so that what was read last is in force
 
 	// The rest belongs to the loop.
 	config     *config.Config

@@ -329,7 +329,7 @@ func (d *Daemon) keep(hold lease.Held) (notes *store.Notes, quiet bool) {
 	d.leader.setHold(hold)
 	if !d.begun && !d.options.Once {
 		d.begun = true
-		d.journalConfig("started", "version "+d.options.Version)
+		d.journalConfig("started", "version "+d.options.Version, "")
 	}
 	return notes, quiet
 }

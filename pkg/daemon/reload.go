@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -9,6 +10,7 @@ import (
 	"strings"
 
 	"sidestep/pkg/config"
+	"sidestep/pkg/control"
 	"sidestep/pkg/engine"
 	"sidestep/pkg/reconcile"
 	"sidestep/pkg/record"
@@ -22,13 +24,36 @@ import (
 // there are and where, the node, the state directory, the socket, the lock) is
 // refused.
 func (d *Daemon) Reload() error {
+	_, err := d.reload("")
+	return err
+}
+
+// ReloadConfig is Reload for those who ask for it and want to know what became of it.
+func (d *Daemon) ReloadConfig(_ context.Context, by string) (control.Reloaded, error) {
+	changed, err := d.reload(by)
+	switch {
+	case errors.Is(err, errStopped):
+		return control.Reloaded{}, err
+	case err != nil:
+		return control.Reloaded{}, &control.Error{Message: err.Error(), Hint: "the config before stays in force", Exit: control.ExitUsage}
+	}
+	answer := control.Reloaded{Changed: changed}
+	if !d.ask(func(*engine.Engine) { answer.File, answer.Loaded = d.config.File, d.loaded }) {
+		return control.Reloaded{}, errStopped
+	}
+	return answer, nil
+}
+
+// reload says what changed; by is who asked for it, empty for a signal.
+func (d *Daemon) reload(by string) (changed string, err error) {
+	d.reloads.Lock()
+	defer d.reloads.Unlock()
 	d.tellSystemd(reloading())
 	defer func() {
 		d.tellSystemd(ready)
 		d.tellStatusNow() // which says what was refused
 	}()
 	next, err := d.loadAgain()
-	changed := ""
 	asked := d.ask(func(*engine.Engine) {
 		var zones []reconcile.Zone
 		if err == nil {
@@ -49,28 +74,29 @@ func (d *Daemon) Reload() error {
 	}
 	if err != nil {
 		d.log.Error("reload refused; the config before stays in force", "error", err)
-		d.journalConfig("refused", err.Error())
-		return fmt.Errorf("reload: %w", err)
+		d.journalConfig("refused", err.Error(), by)
+		return "", fmt.Errorf("reload: %w", err)
 	}
 	for _, w := range next.Warnings {
 		d.log.Warn("config", "warning", w.String())
 	}
 	d.warnUnpermitted(next)
 	d.log.Info("reloaded", "config", next.File, "changed", changed)
-	d.journalConfig("reloaded", changed)
+	d.journalConfig("reloaded", changed, by)
 	d.retry(next)
-	return nil
+	return changed, nil
 }
 
 // journalConfig writes down that a config came into force, at the start or by a reload,
-// or was refused.
-func (d *Daemon) journalConfig(what, detail string) {
+// or was refused; by is who asked, empty for a signal.
+func (d *Daemon) journalConfig(what, detail, by string) {
 	d.journal("config", struct {
 		Node   string `json:"node"`
 		What   string `json:"what"` // started, reloaded, refused
 		File   string `json:"file"`
 		Detail string `json:"detail,omitempty"`
-	}{d.options.Config.Node.Name, what, d.options.Config.File, detail})
+		By     string `json:"by,omitempty"`
+	}{d.options.Config.Node.Name, what, d.options.Config.File, detail, by})
 }
 
 // loadAgain reads the config, and sees that a reload can put it in force.
