@@ -17,7 +17,7 @@ func (e *Engine) configure(config Config) {
 	old := *e
 	e.config = config
 	e.targets, e.sets, e.zones = map[string]*target{}, nil, map[record.Name]*zone{}
-	e.stale, e.early, e.resting = nil, nil, nil
+	e.stale, e.early, e.resting, e.present = nil, nil, nil, present{}
 	for _, name := range config.Zones {
 		z := &zone{name: name, look: e.now.Boot}
 		if before, found := old.zones[name]; found {
@@ -61,10 +61,10 @@ func (e *Engine) configure(config Config) {
 }
 
 func (e *Engine) addSet(spec *steer.Spec, old map[string]*target) {
-	s := &set{spec: spec, zone: e.zones[spec.Key.Zone], judged: make([]steer.Judged, spec.Len())}
+	s := &set{spec: spec, zone: e.zones[spec.Key.Zone], judged: make([]steer.Judged, spec.Len()), targets: make([][]*target, spec.Len())}
 	longest := time.Duration(0)
 	for i := range spec.Len() {
-		var needs []*target
+		needs := make([]*target, 0, len(spec.Checks))
 		for _, name := range spec.Checks {
 			t := e.addTarget(check.Target{Check: name, Address: spec.At(i).Probe}, old)
 			if !slices.Contains(t.sets, s) {
@@ -73,7 +73,7 @@ func (e *Engine) addSet(spec *steer.Spec, old map[string]*target) {
 			needs = append(needs, t)
 			longest = max(longest, e.patience(t.spec))
 		}
-		s.targets = append(s.targets, needs)
+		s.targets[i] = needs
 	}
 	s.patience = longest
 	s.deadline = e.now.Boot + s.patience

@@ -28,7 +28,8 @@ type Engine struct {
 	turn   time.Duration          // boot time at which the next of them begins, ends or is told of again; never when none will
 	orders []*word                // those of them that have an effect now
 
-	stale   []*set    // to be judged, because a target of theirs has changed
+	stale   []*set // to be judged, because a target of theirs has changed
+	present present
 	early   []*set    // not ready yet, and behind the first of them some that are since; by deadline
 	resting []*target // whose hold may have changed
 	mass    mass
@@ -55,13 +56,41 @@ type target struct {
 	starving int           // record sets without a usable answer that a scenario or a return lets rest on it
 	panel    *panel        // whose word counts beside this node's, or instead of it; nil where none does
 	node     int           // of its verdict in Engine.scenes; -1 when no scenario or signal asks for it
-	home     []*site       // with answers that rest on it: its outages are theirs
-	proves   []*site       // that wait for it to pass after a long outage
+	standing *standing     // nil where no site has to do with it
 	before   *health.State // as it was before the latest failures in a row that a wrong clock would explain; nil when the latest was none
 }
 
 func (e *Engine) policy(t *target) health.Policy {
 	return health.Policy{Fall: t.spec.Fall, Rise: t.spec.Rise, Confirm: e.config.Mass.Confirm, Causes: t.spec.Causes}
+}
+
+// standing is what a target has to do with sites.
+type standing struct {
+	home   []*site // with answers that rest on it: its outages are theirs
+	proves []*site // that wait for it to pass after a long outage
+}
+
+// home and proves are those of its standing.
+func (t *target) home() []*site {
+	if t.standing == nil {
+		return nil
+	}
+	return t.standing.home
+}
+
+func (t *target) proves() []*site {
+	if t.standing == nil {
+		return nil
+	}
+	return t.standing.proves
+}
+
+// stands is its standing, made when it has none yet.
+func (t *target) stands() *standing {
+	if t.standing == nil {
+		t.standing = &standing{}
+	}
+	return t.standing
 }
 
 // set is one record set, what is known of its answers, and what persons said.
@@ -220,9 +249,7 @@ func (e *Engine) observe(t *target, r check.Result) {
 	if change != nil || waited != t.waits() || state.Phase != before.Phase || state.Cause != before.Cause {
 		e.touch(t)
 	}
-	if len(t.proves) > 0 {
-		e.prove(t)
-	}
+	e.prove(t)
 }
 
 // doubts reports whether the last result contradicts the verdict, and more such

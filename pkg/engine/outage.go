@@ -44,7 +44,7 @@ type wait struct {
 
 // countOutage begins or ends the outage of a target that sites have answers on.
 func (e *Engine) countOutage(t *target, to health.Verdict) {
-	for _, s := range t.home {
+	for _, s := range t.home() {
 		switch {
 		case !s.spec.Return.Waits():
 		case to == health.Down:
@@ -117,7 +117,7 @@ func (e *Engine) endOutage(s *site, id string) {
 
 // prove lets a result of a fresh check bear on the sites that wait for it.
 func (e *Engine) prove(t *target) {
-	for _, s := range t.proves {
+	for _, s := range t.proves() {
 		e.proveSite(s, t)
 	}
 }
@@ -200,7 +200,7 @@ func (e *Engine) missOutages() {
 			continue
 		}
 		for _, id := range slices.Sorted(maps.Keys(s.outages)) {
-			if t := e.targets[id]; t == nil || !slices.Contains(t.home, s) {
+			if t := e.targets[id]; t == nil || !slices.Contains(t.home(), s) {
 				delete(s.outages, id) // no answer rests on it any more
 			}
 		}
@@ -210,7 +210,7 @@ func (e *Engine) missOutages() {
 		if t.observed() != health.Down {
 			continue
 		}
-		for _, s := range t.home {
+		for _, s := range t.home() {
 			if s.spec.Return.Waits() {
 				e.beginOutage(s, id, e.boot(t.turnedAt()))
 			}

@@ -78,11 +78,11 @@ func (e *Engine) stand(s *set, old *Engine) {
 		at.addresses = append(at.addresses, a.Probe)
 		at.sets = appendNew(at.sets, s)
 		for _, t := range s.targets[i] {
-			t.home = appendNew(t.home, at)
+			t.stands().home = appendNew(t.home(), at)
 		}
 		if at.spec.Return.Mode == scenario.Fresh {
 			t := e.addTarget(check.Target{Check: at.spec.Return.Check, Address: a.Probe}, old.targets)
-			t.proves = appendNew(t.proves, at)
+			t.stands().proves = appendNew(t.proves(), at)
 		}
 	}
 }
@@ -236,7 +236,7 @@ func (e *Engine) watched(zones []record.Name) map[*target]bool {
 		}
 	}
 	for _, t := range e.targets {
-		for _, s := range t.proves {
+		for _, s := range t.proves() {
 			watched[t] = watched[t] || slices.ContainsFunc(s.sets, func(s *set) bool {
 				return len(zones) == 0 || slices.Contains(zones, s.zone.name)
 			})

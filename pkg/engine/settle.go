@@ -20,6 +20,7 @@ func (e *Engine) settle() {
 	e.settleMass()
 	e.turnWords()
 	e.settleScenes()
+	e.forgetPast()
 	for _, s := range e.stale {
 		s.stale = false
 		e.judge(s)
@@ -68,8 +69,9 @@ func (s *set) beReady() { s.ready, s.zone.turned = true, true }
 // is undone within one moment has never been, so that the order in which events
 // of a moment are told does not matter.
 func (e *Engine) judge(s *set) {
-	if m := &s.moment; m.at != e.now.Boot || m.judged == nil {
-		s.moment = moment{at: e.now.Boot, judged: s.judged}
+	if s.moment.judged == nil {
+		s.moment.judged = s.judged
+		e.present.judged = append(e.present.judged, s)
 	}
 	judged, ceased := e.judgedNow(s), false
 	for i := range judged {
@@ -93,11 +95,30 @@ func (e *Engine) judge(s *set) {
 }
 
 // moment is how a record set was judged before the present moment, and whether
-// that took the approval of its failback.
+// that took the approval of its failback. The zero value is one that was not judged
+// at this moment.
 type moment struct {
-	at     time.Duration
 	judged []steer.Judged
 	took   bool
+}
+
+// present is which record sets were judged at the present moment.
+type present struct {
+	at     time.Duration
+	judged []*set
+}
+
+// forgetPast forgets how record sets were judged before a moment that is over: of
+// ten thousand targets that would be a megabyte.
+func (e *Engine) forgetPast() {
+	if e.present.at == e.now.Boot {
+		return
+	}
+	for _, s := range e.present.judged {
+		s.moment = moment{}
+	}
+	clear(e.present.judged)
+	e.present = present{e.now.Boot, e.present.judged[:0]}
 }
 
 // approval takes the approval of a failback when an answer has ceased to be
