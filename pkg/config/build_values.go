@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 
 	"sidestep/pkg/record"
 	"sidestep/pkg/steer"
@@ -27,6 +28,7 @@ func (b *builder) values(it *item, spec *steer.Spec) {
 		spec.Key.Type = inferType(answers)
 	}
 	first := map[string]*item{}
+	spec.Answers = slices.Grow(spec.Answers, len(answers))
 	for _, e := range answers {
 		if value := b.value(e.at, spec.Key.Type, it.has("type"), first); value != "" {
 			spec.Answers = append(spec.Answers, b.answer(e, value))

@@ -49,10 +49,10 @@ type Answer struct {
 	Live    bool          // resolvers are answered with it
 	Paused  bool          // out of the answer, marked by sidestep, restorable
 	Held    bool          // out of the answer by somebody else: no mark of ours
-	MinTTL  time.Duration // the smallest TTL that the provider gives it: a wish below is met by this one; 0 takes any
-	MaxTTL  time.Duration // the largest one, likewise; 0 takes any
 	OwnTTL  bool          // the provider decides the TTL, and takes no wish for another
 	Proxied bool          // name servers answer with the provider's own addresses in its place
+	MinTTL  time.Duration // the smallest TTL that the provider gives it: a wish below is met by this one; 0 takes any
+	MaxTTL  time.Duration // the largest one, likewise; 0 takes any
 	Stuck   string        // of a live one: why the provider would refuse to pause it, and what to do; empty when nothing is known against it
 	Native  any           // opaque to all but the adapter that listed it
 }

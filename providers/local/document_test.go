@@ -2,6 +2,7 @@ package local
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -137,5 +138,27 @@ func TestParseTTL(t *testing.T) {
 		if got, err := parseTTL(word); err != nil || got != want {
 			t.Errorf("%s: got %d, %v, want %d", word, got, err, want)
 		}
+	}
+}
+
+// TestASnapshotHasNoRoomToSpare: it is kept until the next list, and of a zone of
+// ten thousand values each is some hundred bytes.
+func TestASnapshotHasNoRoomToSpare(t *testing.T) {
+	var text strings.Builder
+	text.WriteString(soaAndNS)
+	for i := range 9 {
+		fmt.Fprintf(&text, "www 60 IN A 192.0.2.%d\n", 9-i)
+	}
+	text.WriteString("www 60 IN A 192.0.2.1\n") // the second time
+	doc, err := parse(zone, text.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := doc.snapshot().Sets[0]
+	if len(set.Answers) != 9 || set.Answers[0].Value != "192.0.2.1" {
+		t.Fatalf("%d answers: %v", len(set.Answers), set.Answers)
+	}
+	if room := cap(set.Answers); room > 12 {
+		t.Errorf("room for %d answers is kept for 9", room)
 	}
 }

@@ -21,7 +21,7 @@ import (
 type viewer struct {
 	doc  *document
 	snap *provider.Snapshot
-	sets map[record.Key]map[string]*record.Answer
+	sets map[record.Key]int // the place of each in snap
 }
 
 // snapshot lists a document. Its Native is the document itself, which a later
@@ -30,7 +30,7 @@ func (d *document) snapshot() *provider.Snapshot {
 	v := &viewer{
 		doc:  d,
 		snap: &provider.Snapshot{Zone: d.zone, Version: strconv.FormatUint(uint64(d.serial()), 10), Native: d},
-		sets: map[record.Key]map[string]*record.Answer{},
+		sets: map[record.Key]int{},
 	}
 	for i := range d.statements {
 		if s := &d.statements[i]; s.rr != nil {
@@ -105,26 +105,29 @@ func (v *viewer) seeParked(owner record.Name, text string) error {
 	return nil
 }
 
-// answer is the one for a value, made when it is first seen.
+// answer is the one for a value, made when it is first seen. It is good until the
+// next one is asked for.
 func (v *viewer) answer(key record.Key, value string) *record.Answer {
-	set := v.sets[key]
-	if set == nil {
-		set = map[string]*record.Answer{}
-		v.sets[key] = set
+	place, known := v.sets[key]
+	if !known {
+		place = len(v.snap.Sets)
+		v.sets[key] = place
+		v.snap.Sets = append(v.snap.Sets, record.Set{Key: key})
 	}
-	if set[value] == nil {
-		set[value] = &record.Answer{Value: value, Weight: 1}
+	set := &v.snap.Sets[place]
+	i := slices.IndexFunc(set.Answers, func(a record.Answer) bool { return a.Value == value })
+	if i < 0 {
+		i = len(set.Answers)
+		set.Answers = append(set.Answers, record.Answer{Value: value, Weight: 1})
 	}
-	return set[value]
+	return &set.Answers[i]
 }
 
+// collect brings the snapshot in order, without the room that its lists were left
+// for more: the controller keeps it until the next.
 func (v *viewer) collect() {
-	for key, answers := range v.sets {
-		set := record.Set{Key: key}
-		for _, answer := range answers {
-			set.Answers = append(set.Answers, *answer)
-		}
-		v.snap.Sets = append(v.snap.Sets, set)
+	for i := range v.snap.Sets {
+		v.snap.Sets[i].Answers = slices.Clone(v.snap.Sets[i].Answers)
 	}
 	record.SortSets(v.snap.Sets)
 	slices.Sort(v.snap.Delegations)
