@@ -16,11 +16,11 @@ const (
 // down each second would say so each time. The journal has all of it. The zero
 // value is good. It belongs to the loop.
 type flood struct {
-	told  map[floodKey]*floodState
-	swept time.Duration // boot time
+	told  map[floodKind]map[string]floodState // by kind of line and what it is about
+	swept time.Duration                       // boot time
 }
 
-type floodKey struct{ kind, target, guard string }
+type floodKind struct{ kind, guard string }
 
 type floodState struct {
 	since time.Duration // boot time of the first line
@@ -29,10 +29,11 @@ type floodState struct {
 
 // pass reports whether a line is logged at a boot time, and what to say with it:
 // that it is the last for a while, or how many were left out before it.
-func (f *flood) pass(key floodKey, now time.Duration) (bool, []any) {
-	state, found := f.told[key]
+func (f *flood) pass(kind floodKind, about string, now time.Duration) (bool, []any) {
+	state, found := f.told[kind][about]
 	if found && now-state.since < floodWindow {
 		state.lines++
+		f.told[kind][about] = state
 		switch {
 		case state.lines > floodLines:
 			return false, nil
@@ -46,7 +47,10 @@ func (f *flood) pass(key floodKey, now time.Duration) (bool, []any) {
 		left = []any{"left_out", state.lines - floodLines}
 	}
 	f.sweep(now)
-	f.told[key] = &floodState{since: now, lines: 1}
+	if f.told[kind] == nil {
+		f.told[kind] = map[string]floodState{}
+	}
+	f.told[kind][about] = floodState{since: now, lines: 1}
 	return true, left
 }
 
@@ -57,7 +61,12 @@ func (f *flood) sweep(now time.Duration) {
 	}
 	f.swept = now
 	if f.told == nil {
-		f.told = map[floodKey]*floodState{}
+		f.told = map[floodKind]map[string]floodState{}
 	}
-	maps.DeleteFunc(f.told, func(_ floodKey, s *floodState) bool { return now-s.since >= floodWindow })
+	for kind, about := range f.told {
+		maps.DeleteFunc(about, func(_ string, s floodState) bool { return now-s.since >= floodWindow })
+		if len(about) == 0 {
+			delete(f.told, kind)
+		}
+	}
 }

@@ -318,7 +318,7 @@ func (d *Daemon) logEntry(e engine.Entry) {
 		d.logWord(e)
 		return
 	}
-	pass, more := d.flood.pass(floodKey{e.Kind, e.Target, e.Guard}, d.clock.Boot())
+	pass, more := d.flood.pass(floodKind{e.Kind, e.Guard}, e.Target, d.clock.Boot())
 	if !pass {
 		return
 	}
