@@ -169,7 +169,7 @@ func (s *Schedule) release(e *entry) {
 	e.busy = false
 	switch {
 	case e.removed:
-		delete(s.byID, e.id)
+		delete(s.targets, e.target)
 	case e.hasten > 0:
 		s.bringForward(e)
 	}

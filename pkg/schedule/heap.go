@@ -1,6 +1,8 @@
 package schedule
 
 import (
+	"cmp"
+	"strings"
 	"time"
 
 	"sidestep/pkg/check"
@@ -9,7 +11,6 @@ import (
 // entry is what the schedule knows of one target. It is guarded by the lock
 // of its Schedule.
 type entry struct {
-	id         string
 	spec       *check.Spec
 	target     check.Target
 	phase      time.Duration
@@ -22,7 +23,7 @@ type entry struct {
 	removed    bool          // no longer a job, kept until its last probe is over
 }
 
-// dueHeap has the entry with the earliest slot first; equal slots go by id,
+// dueHeap has the entry with the earliest slot first; equal slots go by target,
 // so that a run can be repeated.
 type dueHeap []*entry
 
@@ -31,7 +32,8 @@ func (h dueHeap) Less(i, j int) bool {
 	if h[i].due != h[j].due {
 		return h[i].due < h[j].due
 	}
-	return h[i].id < h[j].id
+	a, b := h[i].target, h[j].target
+	return cmp.Or(strings.Compare(a.Check, b.Check), strings.Compare(a.Address, b.Address)) < 0
 }
 func (h dueHeap) Swap(i, j int) {
 	h[i], h[j] = h[j], h[i]

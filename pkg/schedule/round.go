@@ -44,3 +44,15 @@ func pause(ctx context.Context, d time.Duration) {
 	case <-timer.C:
 	}
 }
+
+func unique(jobs []Job) []Job {
+	seen := make(map[check.Target]bool, len(jobs))
+	kept := make([]Job, 0, len(jobs))
+	for _, job := range jobs {
+		if !seen[job.Target] {
+			seen[job.Target] = true
+			kept = append(kept, job)
+		}
+	}
+	return kept
+}

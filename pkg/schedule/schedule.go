@@ -53,7 +53,7 @@ type Schedule struct {
 	done chan struct{} // there are finished probes
 
 	mu       sync.Mutex
-	byID     map[string]*entry
+	targets  map[check.Target]*entry
 	heap     dueHeap
 	waiting  []flight // due, but all workers are taken; first come, first served
 	running  int
@@ -77,11 +77,11 @@ func New(o Options) *Schedule {
 		log = slog.New(slog.DiscardHandler)
 	}
 	return &Schedule{
-		opts: o,
-		log:  log,
-		wake: make(chan struct{}, 1),
-		done: make(chan struct{}, 1),
-		byID: map[string]*entry{},
+		opts:    o,
+		log:     log,
+		wake:    make(chan struct{}, 1),
+		done:    make(chan struct{}, 1),
+		targets: map[check.Target]*entry{},
 	}
 }
 
@@ -95,12 +95,14 @@ func New(o Options) *Schedule {
 // Every spec must have an interval of at least check.MinInterval and a timeout
 // below it, and must not change any more.
 func (s *Schedule) Set(jobs []Job) {
-	jobs = unique(jobs)
 	now := s.opts.Clock.Boot()
 	s.mu.Lock()
 	next := make(dueHeap, 0, len(jobs))
 	wanted := make(map[*entry]bool, len(jobs))
 	for _, job := range jobs {
+		if wanted[s.targets[job.Target]] {
+			continue
+		}
 		e := s.admit(job, now)
 		wanted[e] = true
 		e.place = len(next)
@@ -109,13 +111,13 @@ func (s *Schedule) Set(jobs []Job) {
 	s.retire(wanted)
 	heap.Init(&next)
 	s.heap = next
-	s.resize(jobs)
+	s.resize()
 	limit, needed := s.limit, s.needed
 	s.mu.Unlock()
 	signal(s.wake)
 	if needed > limit {
 		s.log.Warn("more probes may be in flight than the limit allows: probes will start late when targets hang",
-			"limit", limit, "needed", needed, "targets", len(jobs))
+			"limit", limit, "needed", needed, "targets", len(next))
 	}
 }
 
@@ -126,7 +128,7 @@ func (s *Schedule) Set(jobs []Job) {
 func (s *Schedule) Hasten(target check.Target, at time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	e := s.byID[target.ID()]
+	e := s.targets[target]
 	if e == nil || e.removed || at >= e.due {
 		return
 	}
@@ -143,7 +145,7 @@ func (s *Schedule) Hasten(target check.Target, at time.Duration) {
 func (s *Schedule) Hold(target check.Target, until time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	e := s.byID[target.ID()]
+	e := s.targets[target]
 	if e == nil || e.removed {
 		return
 	}
@@ -170,11 +172,10 @@ func (s *Schedule) bringForward(e *entry) {
 
 // admit makes or updates the entry of a job.
 func (s *Schedule) admit(job Job, now time.Duration) *entry {
-	id := job.Target.ID()
-	e := s.byID[id]
+	e := s.targets[job.Target]
 	if e == nil {
-		e = &entry{id: id, target: job.Target}
-		s.byID[id] = e
+		e = &entry{target: job.Target}
+		s.targets[job.Target] = e
 	}
 	fresh := e.spec == nil || e.removed
 	respread := fresh || e.spec.Interval != job.Spec.Interval
@@ -183,7 +184,7 @@ func (s *Schedule) admit(job Job, now time.Duration) *entry {
 	}
 	e.spec, e.removed = job.Spec, false
 	if respread {
-		e.phase = phaseOf(e.id, e.spec.Interval)
+		e.phase = phaseOf(e.target.ID(), e.spec.Interval)
 	}
 	if held := e.hold(job.NotBefore, now, respread); held || respread {
 		e.due = slotAfter(max(now, e.notBefore-1), e.spec.Interval, e.phase)
@@ -211,14 +212,14 @@ func (e *entry) hold(until, now time.Duration, respread bool) bool {
 // busy stays known until it is done: added again meanwhile, its target would
 // have two probes in flight.
 func (s *Schedule) retire(wanted map[*entry]bool) {
-	for id, e := range s.byID {
+	for target, e := range s.targets {
 		switch {
 		case wanted[e]:
 		case e.busy:
 			e.removed = true
 			e.generation++
 		default:
-			delete(s.byID, id)
+			delete(s.targets, target)
 		}
 	}
 }
@@ -227,13 +228,13 @@ func (s *Schedule) retire(wanted map[*entry]bool) {
 // timeout/interval of each is in flight on average. The slots are spread by a
 // hash, so the peak lies above that by a few times the square root, as it does
 // for any random spread.
-func (s *Schedule) resize(jobs []Job) {
+func (s *Schedule) resize() {
 	load := 0.0
-	for _, job := range jobs {
-		load += inFlight(job.Spec)
+	for _, e := range s.heap {
+		load += inFlight(e.spec)
 	}
 	peak := math.Ceil(load + 4*math.Sqrt(load) + 16)
-	s.needed = min(int(peak), len(jobs))
+	s.needed = min(int(peak), len(s.heap))
 	s.limit = min(s.needed, s.opts.Workers)
 }
 
@@ -258,18 +259,6 @@ func sameQuestion(a, b *check.Spec) bool {
 	x.Fall, x.Rise, x.Interval, x.FastInter = y.Fall, y.Rise, y.Interval, y.FastInter
 	x.Cooldown, x.Causes = y.Cooldown, y.Causes
 	return reflect.DeepEqual(x, y)
-}
-
-func unique(jobs []Job) []Job {
-	seen := make(map[check.Target]bool, len(jobs))
-	kept := make([]Job, 0, len(jobs))
-	for _, job := range jobs {
-		if !seen[job.Target] {
-			seen[job.Target] = true
-			kept = append(kept, job)
-		}
-	}
-	return kept
 }
 
 // signal leaves word on a channel of one slot; word that is there already is

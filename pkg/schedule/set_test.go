@@ -116,8 +116,8 @@ func TestRemovedAndAddedAgainHasOneProbeInFlight(t *testing.T) {
 		if w.most["127.0.1.1"] != 1 {
 			t.Errorf("%d probes of one target at once", w.most["127.0.1.1"])
 		}
-		if len(w.byID) != 0 {
-			t.Errorf("removed targets stay known: %v", w.byID)
+		if len(w.targets) != 0 {
+			t.Errorf("removed targets stay known: %v", w.targets)
 		}
 	})
 }
