@@ -2,6 +2,7 @@ package override
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -44,7 +45,7 @@ func parseDuration(text string) (time.Duration, error) {
 			continue
 		}
 		n, err := strconv.ParseFloat(number, 64)
-		if err != nil || n < 0 || n > float64(10*longest/unit.value) {
+		if err != nil || math.IsNaN(n) || n < 0 || n > float64(10*longest/unit.value) {
 			return 0, fmt.Errorf("no number: %q", number)
 		}
 		total += time.Duration(n * float64(unit.value))

@@ -23,7 +23,7 @@ func ParseOwners(name record.Name, text string) []Owner {
 	owner := "external-dns/" + fields["external-dns/owner"]
 	owners := []Owner{{Name: name, Owner: owner}}
 	for _, prefix := range []string{"a-", "aaaa-", "cname-"} {
-		if rest, found := strings.CutPrefix(string(name), prefix); found && rest[0] != '.' {
+		if rest, found := strings.CutPrefix(string(name), prefix); found && rest != "" && rest[0] != '.' {
 			owners = append(owners, Owner{Name: record.Name(rest), Owner: owner})
 		}
 	}

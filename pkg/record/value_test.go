@@ -99,3 +99,27 @@ func TestActions(t *testing.T) {
 		}
 	}
 }
+
+// FuzzParseValue reads any text as a value of each type. What is read is canonical: read
+// again it is itself.
+func FuzzParseValue(f *testing.F) {
+	for _, text := range []string{"192.0.2.1", " 192.0.2.010", "::ffff:192.0.2.1", "2001:DB8::1", "fe80::1%eth0", "WWW.Example.com", "1.2.3.256"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, kind := range []Type{A, AAAA, CNAME} {
+			value, err := ParseValue(kind, text)
+			if err != nil {
+				continue
+			}
+			if again, err := ParseValue(kind, value); err != nil || again != value {
+				t.Errorf("%s %q is %q, and that %q (%v)", kind, text, value, again, err)
+			}
+		}
+		if kind, err := InferType(text); err == nil {
+			if _, err := ParseValue(kind, text); err != nil {
+				t.Errorf("%q must be of type %s, and is not: %v", text, kind, err)
+			}
+		}
+	})
+}

@@ -227,6 +227,26 @@ func (r redirect) RoundTrip(request *http.Request) (*http.Response, error) {
 	return r.next.RoundTrip(request)
 }
 
+// Answer gives every request of this process, by clients that have no transport of
+// their own, what answer says, without a server, until the test ends: for fuzzing.
+// Tests that use it cannot run in parallel.
+func Answer(t interface{ Cleanup(func()) }, answer func(*http.Request) (status int, body []byte)) {
+	before := http.DefaultTransport
+	http.DefaultTransport = roundTrip(func(r *http.Request) (*http.Response, error) {
+		status, body := answer(r)
+		return &http.Response{
+			StatusCode: status, Status: http.StatusText(status), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+			Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewReader(body)), Request: r,
+		}, nil
+	})
+	t.Cleanup(func() { http.DefaultTransport = before })
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+// RoundTrip answers a request.
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
 // JSON answers a request.
 func JSON(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
