@@ -56,13 +56,16 @@ Exit codes: 0 done, 2 usage or config, 1 other failure; see each command.`,
 
 // exitsOfOverrides is what every command that changes an override exits with.
 const exitsOfOverrides = `
-Exit codes: 0 the word is kept. 3 an answer cannot go out, or a guard stops what
-would be written, 5 the zone, or an etcd that nodes share, does not answer now,
-6 it is frozen: in these three the word is kept too, and holds. 4 nobody acts on
-it yet: who leads has not answered within 5 seconds, another node writes the
-zone too, or leads it by the stamp; it is kept, and the answer says what to do.
-4 as well where this node may keep nothing, or the lock is held. 2 no such
-TARGET, or usage or config, 1 it could not be stored, or another failure.`
+Exit codes: 0 the word is kept. It is kept as well, and holds, with
+  3  an answer cannot go out, or a guard stops what would be written
+  5  the zone, or an etcd that nodes share, does not answer now
+  6  it is frozen
+  4  nobody acts on it yet: who leads has not answered within 5 seconds, another
+     node writes the zone too, or leads it by the stamp; the answer says what to
+     do. Also where nothing is kept: this node may not, or the lock is held
+It is not kept with
+  2  no such TARGET, or usage or config
+  1  it could not be stored, or another failure`
 
 // targetsOfOverrides says what a TARGET is.
 const targetsOfOverrides = `
