@@ -31,13 +31,13 @@ const Token = "gandi-token"
 
 // Fake is one account with one domain.
 type Fake struct {
+	httpfake.Journal
+
 	Server *httpfake.Server
 
 	zone string
 	mu   sync.Mutex
 	sets map[string]set
-
-	history []string
 }
 
 // set is a record set as the API has it. The name is relative, "@" at the apex.
@@ -73,17 +73,6 @@ func Start(t providertest.TB, zone string) *Fake {
 // Keys are the zone's keys in a config, a line each. The module knows no other
 // address than the vendor's: only a sidestep in this process reaches the fake.
 func (f *Fake) Keys() string { return fmt.Sprintf("provider: gandi\napi_token: %s\n", Token) }
-
-// History lists every change that came through the API, in order.
-func (f *Fake) History() []string {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return slices.Clone(f.history)
-}
-
-func (f *Fake) note(line string) {
-	f.history = append(f.history, fmt.Sprintf("%d %s", len(f.history)+1, line))
-}
 
 // Attributes lists every set with all of it, sorted.
 func (f *Fake) Attributes() []string {
@@ -157,7 +146,7 @@ func (f *Fake) put(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	in.Values = values
-	f.note("replace " + in.attributes())
+	f.Note("replace " + in.attributes())
 	f.sets[id(in.Name, in.Type)] = in
 	httpfake.JSON(w, http.StatusCreated, map[string]string{"message": "DNS Record Created"})
 }
@@ -199,7 +188,7 @@ func (f *Fake) remove(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusNotFound, "dns-record", "Can't find the DNS record")
 		return
 	}
-	f.note("delete " + gone.attributes())
+	f.Note("delete " + gone.attributes())
 	delete(f.sets, key)
 	w.WriteHeader(http.StatusNoContent)
 }

@@ -33,13 +33,14 @@ const zoneID = "zone-1"
 
 // Fake is one account with one zone.
 type Fake struct {
+	httpfake.Journal
+
 	Server *httpfake.Server
 
 	zone    string
 	mu      sync.Mutex
 	records []row
 	next    int
-	history []string
 }
 
 // row is a record as the API has it. The name is relative, "@" at the apex.
@@ -73,17 +74,6 @@ func Start(t providertest.TB, zone string) *Fake {
 // Keys are the zone's keys in a config, a line each. The module knows no other
 // address than the vendor's: only a sidestep in this process reaches the fake.
 func (f *Fake) Keys() string { return fmt.Sprintf("provider: hetzner\napi_token: %s\n", Token) }
-
-// History lists every change that came through the API, in order.
-func (f *Fake) History() []string {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return slices.Clone(f.history)
-}
-
-func (f *Fake) note(line string) {
-	f.history = append(f.history, fmt.Sprintf("%d %s", len(f.history)+1, line))
-}
 
 // Attributes lists every record with all but its id, sorted.
 func (f *Fake) Attributes() []string {
@@ -140,7 +130,7 @@ func (f *Fake) create(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	made := f.insert(in)
-	f.note("create " + made.attributes())
+	f.Note("create " + made.attributes())
 	httpfake.JSON(w, http.StatusOK, map[string]any{"record": made})
 }
 
@@ -157,7 +147,7 @@ func (f *Fake) update(w http.ResponseWriter, r *http.Request) {
 	in.ID = f.records[i].ID
 	f.records = slices.Clone(f.records)
 	f.records[i] = in
-	f.note("update " + in.attributes())
+	f.Note("update " + in.attributes())
 	httpfake.JSON(w, http.StatusOK, map[string]any{"record": in})
 }
 
@@ -167,7 +157,7 @@ func (f *Fake) remove(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusNotFound, "record not found")
 		return
 	}
-	f.note("delete " + f.records[i].attributes())
+	f.Note("delete " + f.records[i].attributes())
 	f.records = slices.Delete(f.records, i, i+1)
 	httpfake.JSON(w, http.StatusOK, map[string]any{})
 }

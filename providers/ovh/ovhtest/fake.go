@@ -27,6 +27,8 @@ const (
 
 // Fake is one account with one zone.
 type Fake struct {
+	httpfake.Journal
+
 	Server *httpfake.Server
 
 	zone      string
@@ -34,7 +36,6 @@ type Fake struct {
 	records   []row
 	published []row
 	next      int64
-	history   []string
 }
 
 // row is a record as the API has it. The name is relative, empty at the apex.
@@ -72,13 +73,6 @@ func (f *Fake) Keys() string {
 	return fmt.Sprintf("provider: ovh\nendpoint: %s\napplication_key: %s\napplication_secret: %s\nconsumer_key: %s\n", f.Endpoint(), ApplicationKey, ApplicationSecret, ConsumerKey)
 }
 
-// History lists every change that came through the API, in order.
-func (f *Fake) History() []string {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return slices.Clone(f.history)
-}
-
 // Attributes lists every record with all but its id, sorted.
 func (f *Fake) Attributes() []string {
 	f.mu.Lock()
@@ -89,10 +83,6 @@ func (f *Fake) Attributes() []string {
 	}
 	slices.Sort(lines)
 	return lines
-}
-
-func (f *Fake) note(line string) {
-	f.history = append(f.history, fmt.Sprintf("%d %s", len(f.history)+1, line))
 }
 
 // attributes is the record without its id.
@@ -178,7 +168,7 @@ func (f *Fake) create(w http.ResponseWriter, r *http.Request) {
 			in.Target = `"` + in.Target + `"`
 		}
 		made := f.insert(in)
-		f.note("create " + made.attributes())
+		f.Note("create " + made.attributes())
 		httpfake.JSON(w, http.StatusOK, made)
 	}
 }
@@ -189,14 +179,14 @@ func (f *Fake) remove(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusNotFound, "The requested object (id) does not exist")
 		return
 	}
-	f.note("delete " + f.records[i].attributes())
+	f.Note("delete " + f.records[i].attributes())
 	f.records = slices.Delete(slices.Clone(f.records), i, i+1)
 	httpfake.JSON(w, http.StatusOK, nil)
 }
 
 func (f *Fake) refresh(w http.ResponseWriter, _ *http.Request) {
 	f.publish()
-	f.note("refresh")
+	f.Note("refresh")
 	httpfake.JSON(w, http.StatusOK, nil)
 }
 
