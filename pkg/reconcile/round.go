@@ -193,13 +193,6 @@ func (r *round) takesOver() bool {
 	}
 }
 
-// newer reports whether newer work waits in the slot.
-func (w *worker) newer() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.slot != nil
-}
-
 // pending reports whether a change is left that neither a guard stops nor this
 // round gave up.
 func (r *round) pending() bool {

@@ -11,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"sidestep/pkg/engine"
 	"sidestep/pkg/plan"
 	"sidestep/pkg/provider"
 	"sidestep/pkg/record"
@@ -21,33 +20,41 @@ import (
 // the goroutine that calls run, which alone changes the adapter of the zone, under
 // mu.
 type worker struct {
-	options    *Options
-	zone       Zone
-	log        *slog.Logger
-	doubt      *doubts
-	breaker    *breaker
-	lease      *stampLease       // nil where the stamp is not the lease
-	tended     time.Duration     // boot time of the last look at the stamp between rounds; 0 before the first
-	unlisted   bool              // the adapter has not listed the zone yet, which may be another one of its name
-	listing    time.Duration     // how long the last list took
-	barred     bool              // the process might not write at all then
-	told       Leadership        // that Options.Led was told last
-	sight      sight             // the stamps of the last list
-	mine       map[string]uint64 // nonces of stamps that this process wrote or tried to, with their seq
-	past       map[string]bool   // the same, those too that can no longer be in force
-	held       bool              // this process held the zone's stamp at some time since it leads
-	seq        uint64
-	proved     bool                             // the fence was put to the proof by this process
-	noteless   bool                             // the last note could not be stored
-	waited     bool                             // a wait was told of, and nothing was written since
-	unverified map[record.Key]time.Duration     // written, at this boot time last, and the name servers were not asked yet
-	late       *late                            // name servers that have not said that they have the last write; nil for none
-	behind     map[string]map[record.Key]behind // by address of a name server: what it was not seen to have
-	runs       bool                             // in run, which asks the name servers between rounds
-	found      []Server                         // the name servers that were found last
+	options *Options
+	zone    Zone
+	log     *slog.Logger
+	doubt   *doubts
+	breaker *breaker
+
+	// Of the lists.
+	unlisted bool          // the adapter has not listed the zone yet, which may be another one of its name
+	listing  time.Duration // how long the last list took
+	seen     *plan.Zone    // the zone as a round or a look saw it last
+	vanish   vanishing
+
+	// Of the stamp.
+	lease  *stampLease       // nil where the stamp is not the lease
+	tended time.Duration     // boot time of the last look at the stamp between rounds; 0 before the first
+	barred bool              // the process might not write at all then
+	told   Leadership        // that Options.Led was told last
+	sight  sight             // the stamps of the last list
+	mine   map[string]uint64 // nonces of stamps that this process wrote or tried to, with their seq
+	past   map[string]bool   // the same, those too that can no longer be in force
+	held   bool              // this process held the zone's stamp at some time since it leads
+	seq    uint64
+	proved bool // the fence was put to the proof by this process
+
+	// Of the writes.
+	noteless bool // the last note could not be stored
+	waited   bool // a wait was told of, and nothing was written since
+
+	// Of the name servers.
+	runs       bool                             // in run, which asks them between rounds
+	unverified map[record.Key]time.Duration     // written, at this boot time last, and they were not asked yet
+	late       *late                            // those that have not said that they have the last write; nil for none
+	behind     map[string]map[record.Key]behind // by address: what it was not seen to have
+	found      []Server                         // those that were found last
 	foundAt    time.Duration                    // boot time at which that was
-	vanish     vanishing
-	seen       *plan.Zone // the zone as a round or a look saw it last
 
 	mu       sync.Mutex
 	notes    Notes                          // nil keeps none
@@ -66,48 +73,6 @@ type worker struct {
 	unknown  error                          // the last list shows a stamp of a version that is not known here
 	panicked bool                           // the adapter did, and its stack was logged
 	anew     bool                           // it leads since, and another process may have led before
-}
-
-// job is a piece of work for a zone; without work it is a look.
-type job struct {
-	work   *engine.Work // nil for a look alone
-	look   bool         // a list was asked for as well
-	orders Orders       // TakeOver in it says nothing: that is of those who wait
-	done   []waiter
-}
-
-// waiter is somebody who waits for what becomes of a job.
-type waiter struct {
-	done     chan<- Report
-	gone     <-chan struct{} // closed when nobody waits there any more
-	takeOver bool
-}
-
-func (w waiter) waits() bool {
-	select {
-	case <-w.gone:
-		return false
-	default:
-		return true
-	}
-}
-
-// attended is a job without those who wait no more. What a person allowed is for
-// the round that was waited for: it is never carried out later, when nobody looks.
-func (j job) attended() job {
-	j.done = slices.DeleteFunc(slices.Clone(j.done), func(w waiter) bool { return !w.waits() })
-	if len(j.done) == 0 {
-		return j.alone()
-	}
-	return j
-}
-
-// alone is a job for which nobody waits.
-func (j job) alone() job {
-	if j.orders.Again != nil {
-		j.work = j.orders.Again
-	}
-	return job{work: j.work, look: j.look, orders: Orders{OnlyAdd: j.orders.OnlyAdd}}
 }
 
 func newWorker(r *Reconciler, zone Zone) *worker {
@@ -129,52 +94,6 @@ func newWorker(r *Reconciler, zone Zone) *worker {
 	}
 	w.doubt.retime(r.options.Clock.Boot(), zone.Adapter.Promises(), zone.Safety)
 	return w
-}
-
-// submit fills the slot.
-func (w *worker) submit(j job) {
-	w.mu.Lock()
-	ended := w.ended
-	if !ended {
-		w.slot = merge(w.slot, j)
-		w.nudge()
-	}
-	w.mu.Unlock()
-	if ended {
-		w.cancel(&j)
-	}
-}
-
-// putBack returns a job whose work is not done, behind whatever came
-// meanwhile.
-func (w *worker) putBack(j job) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	newer := w.slot
-	w.slot = &j
-	if newer != nil {
-		w.slot = merge(&j, *newer)
-	}
-	w.nudge()
-}
-
-// merge is what is left to do of two jobs: the newer work, because the older
-// is out of date, and for those who wait for either its report, because that
-// is what became of it.
-func merge(older *job, newer job) *job {
-	if older == nil {
-		return &newer
-	}
-	merged := job{
-		work:   newer.work,
-		look:   older.look || newer.look || older.work == nil || newer.work == nil,
-		orders: newer.orders,
-		done:   slices.Concat(older.done, newer.done),
-	}
-	if newer.work == nil {
-		merged.work, merged.orders = older.work, older.orders
-	}
-	return &merged
 }
 
 func (w *worker) setNotes(notes Notes) {
@@ -205,25 +124,6 @@ func (w *worker) getNotes() Notes {
 	return w.notes
 }
 
-// nudge wakes the worker for what its slot holds.
-func (w *worker) nudge() {
-	select {
-	case w.wake <- struct{}{}:
-	default:
-	}
-}
-
-func (w *worker) take() *job {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.slot == nil {
-		return nil
-	}
-	j := w.slot.attended()
-	w.slot = nil
-	return &j
-}
-
 // run carries out what the slot holds. What fails is put back after the pause of
 // the breaker; newer work does not wait for it. What failed because this node may
 // not write is put back when it may: until then a list would tell nobody anything.
@@ -232,15 +132,18 @@ func (w *worker) run(ctx context.Context) {
 	var failed *job // what to do again when retry comes
 	var retry <-chan time.Time
 	var why error // it failed
+	again := func() {
+		if failed != nil {
+			w.putBack(*failed)
+		}
+		failed, retry = nil, nil
+	}
 	for {
 		select {
 		case <-w.tending():
 			if w.tend(ctx) {
 				w.submit(job{}) // the zone may not be what it was
-				if failed != nil {
-					w.putBack(*failed)
-					failed, retry = nil, nil
-				}
+				again()
 			}
 			continue
 		case l := <-w.letGo:
@@ -257,14 +160,12 @@ func (w *worker) run(ctx context.Context) {
 				retry = time.After(w.breaker.failed(w.options.Clock.Boot(), why, false))
 				continue
 			}
-			w.putBack(*failed)
-			failed, retry = nil, nil
+			again()
 			continue
 		case <-w.wake:
 		}
-		if w.heed() && failed != nil {
-			w.putBack(*failed)
-			failed, retry = nil, nil
+		if w.heed() {
+			again()
 		}
 		j := w.take()
 		if j == nil {
@@ -275,30 +176,12 @@ func (w *worker) run(ctx context.Context) {
 		case errors.Is(report.Err, ErrGaveWay):
 			w.putBack(*j)
 		case report.Err != nil:
-			again := merge(failed, j.alone())
-			why = report.Err
-			failed, retry = again, time.After(w.breaker.failed(w.options.Clock.Boot(), report.Err, report.Seen != nil))
+			failed, why = merge(failed, j.alone()), report.Err
+			retry = time.After(w.breaker.failed(w.options.Clock.Boot(), why, report.Seen != nil))
 		case j.work != nil || failed != nil && failed.work == nil:
 			failed, retry = nil, nil
 			w.breaker.answered()
 		}
-	}
-}
-
-// end tells those who wait that nothing will come of it.
-func (w *worker) end() {
-	w.mu.Lock()
-	left := w.slot
-	w.slot, w.ended = nil, true
-	w.mu.Unlock()
-	if left != nil {
-		w.cancel(left)
-	}
-}
-
-func (w *worker) cancel(j *job) {
-	for _, waiter := range j.done {
-		waiter.done <- Report{Zone: w.zone.Name, Err: fmt.Errorf("reconcile zone %s: stopped: %w", w.zone.Name, context.Canceled)}
 	}
 }
 
@@ -330,28 +213,11 @@ func (w *worker) serve(ctx context.Context, j job) Report {
 	return report
 }
 
+// tell hands a report to who wants each of them.
 func (w *worker) tell(report Report) {
 	if w.options.Report != nil {
 		w.options.Report(report)
 	}
-}
-
-// look lists the zone, and changes nothing.
-func (w *worker) look(ctx context.Context) Report {
-	report := Report{Zone: w.zone.Name, Look: true}
-	if promises := w.zone.Adapter.Promises(); promises.Listing() > promises.Call {
-		w.renew(ctx, promises.Listing()) // nothing is urgent
-	}
-	snapshot, err := w.relist(ctx)
-	if err != nil {
-		report.Err = err
-		return report
-	}
-	w.watch(snapshot)
-	seen := w.zoneOf(snapshot)
-	w.seen, report.Seen = &seen, &seen
-	report.Rival = w.rival(snapshot.Stamps, w.heldNow())
-	return report
 }
 
 // deadline is how long a call may take that changes something: what the adapter
@@ -362,87 +228,6 @@ func (w *worker) deadline() time.Duration {
 		call = min(call, w.options.Call)
 	}
 	return call
-}
-
-// relist is list by the worker itself: the adapter in use has found the zone.
-func (w *worker) relist(ctx context.Context) (*provider.Snapshot, error) {
-	if w.renew(ctx, w.listing) { // lest the list shows the stamp before
-		_ = provider.Sleep(ctx, w.lease.behind(nil)-w.options.Clock.Boot())
-	}
-	began := w.options.Clock.Boot()
-	snapshot, err := w.list(ctx)
-	w.unlisted = w.unlisted && err != nil
-	w.tellSlow(w.options.Clock.Boot() - began)
-	if err == nil {
-		w.see(ctx, snapshot.Stamps)
-	}
-	return snapshot, err
-}
-
-// listAttempts is how often a list is tried before a round gives up.
-const listAttempts = 3
-
-// list reads the zone, again while the error is one that may pass, all of it
-// within the provider's deadline for a list, and beginning within that for a
-// call: an error that takes long to come is not waited for three times. An API
-// that is out of order is asked once.
-func (w *worker) list(ctx context.Context) (*provider.Snapshot, error) {
-	adapter := w.adapter()
-	promises := adapter.Promises()
-	within, cancel := context.WithTimeout(ctx, promises.Listing())
-	defer cancel()
-	begin, end := context.WithTimeout(ctx, promises.Call)
-	defer end()
-	var snapshot *provider.Snapshot
-	backoff := w.options.Retry
-	backoff.Attempts = listAttempts
-	if failures, _ := w.breaker.tripped(); failures > 0 {
-		backoff.Attempts = 1
-	}
-	began := time.Duration(0)
-	err := backoff.Retry(begin, func(context.Context) error {
-		began = w.options.Clock.Boot()
-		return w.safely(provider.Retryable, "list", func() (err error) {
-			snapshot, err = adapter.List(within)
-			return err
-		})
-	})
-	if err != nil {
-		return nil, err
-	}
-	for _, line := range snapshot.Skipped {
-		w.log.Debug("record skipped", "record", line)
-	}
-	if err := w.sameZone(snapshot); err != nil {
-		return nil, err
-	}
-	if err := w.notEmptied(snapshot); err != nil {
-		return nil, err
-	}
-	if w.lease != nil {
-		w.lease.look(began, w.options.Clock.Boot(), snapshot.Stamps)
-	}
-	return snapshot, nil
-}
-
-// notEmptied refuses a list that came back empty, stamp and all, where there
-// were record sets: the wrong file, the wrong view or the wrong account, but
-// not the zone. A single record set may well be gone by somebody's hand, but not
-// with the stamp beside it.
-func (w *worker) notEmptied(s *provider.Snapshot) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if gone := w.sets > 1 || w.sets == 1 && w.stamped; gone && len(s.Sets) == 0 && len(s.Stamps) == 0 {
-		what := fmt.Sprintf("were %d record sets", w.sets)
-		if w.sets == 1 {
-			what = "was a record set, and a stamp"
-		}
-		e := provider.Failf(provider.Retryable, "list zone "+string(w.zone.Name), "", "the list is empty where there %s", what)
-		e.Hint = "if that is meant, restart sidestep"
-		return e
-	}
-	w.sets, w.stamped = len(s.Sets), len(s.Stamps) > 0
-	return nil
 }
 
 // safely calls the adapter and survives its panic: the adapter of one zone must
