@@ -31,13 +31,13 @@
 // that was restored from before its end, nor to one that is new from a node that was
 // away: the nodes that know of the end obey no such word, and bring the end.
 //
-// What is over leaves etcd, and the nodes: a word a day after its time, an end of one without a time
-// after 30 days, and of more than 1000 ends the oldest. A node that was away may have
-// kept a word of which the end is gone. It knows up to when it had shared all its
-// words, and etcd up to when ends are gone: a word from before both that etcd does not
-// have has ended. An etcd that is new, or restored from before, knows of no ends that
-// are gone, so that no word is lost with it; one whose end is gone from every node may
-// come back to it.
+// What is over leaves etcd, and the nodes: a word a day after its time, an end of one
+// without a time after 30 days, and of more than 1000 ends the oldest. A node that was
+// away may have kept a word of which the end is gone. It knows up to when it had
+// shared all its words, and etcd up to when ends are gone: a word from before both
+// that etcd does not have has ended. An etcd that is new, or restored from before,
+// knows of no ends that are gone, so that no word is lost with it; one whose end is
+// gone from every node may come back to it.
 //
 // A yes is taken by every node that is there, once, and by those that come while no
 // leader has answered it: what waits for a person afterwards may be something else. A

@@ -13,10 +13,10 @@ import (
 	"sidestep/pkg/override"
 )
 
-// How long etcd keeps what is over, and every node the ends that it knows. What has a time is over for every node a day
-// after that, however far their clocks are apart within reason. An end of a word
-// without one is kept long enough for nodes that come and go; how many there are is
-// bounded besides, and of more the oldest go.
+// How long etcd keeps what is over, and every node the ends that it knows. What has a
+// time is over for every node a day after that, however far their clocks are apart
+// within reason. An end of a word without one is kept long enough for nodes that come
+// and go; how many there are is bounded besides, and of more the oldest go.
 const (
 	keepOver = 24 * time.Hour
 	keepEnds = 30 * 24 * time.Hour

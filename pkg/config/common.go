@@ -17,8 +17,8 @@ var ownKeys = []string{
 
 // Common is a config without what may differ between nodes that steer the same: who a
 // node is, where it keeps its state and who may talk to it, its canary, the address
-// that probes leave from, whom it tells, secrets, and how it reaches the etcd and the providers. It is
-// to be shown and compared, and to nothing else.
+// that probes leave from, whom it tells, secrets, and how it reaches the etcd and the
+// providers. It is to be shown and compared, and to nothing else.
 func (c *Config) Common() *Config {
 	out := *c
 	out.Node, out.State, out.Control, out.Canary = Node{}, State{}, Control{}, Canary{}

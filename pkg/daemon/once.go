@@ -197,8 +197,9 @@ func (d *Daemon) lockOnce(ctx context.Context, leads bool) error {
 	return nil
 }
 
-// awaitLock waits for a lock until ctx ends, which has a deadline. Whom it waits for, and for how long, is
-// said: a command that stands still for no reason is one that people kill.
+// awaitLock waits for a lock until ctx ends, which has a deadline. Whom it waits for,
+// and for how long, is said: a command that stands still for no reason is one that
+// people kill.
 func (d *Daemon) awaitLock(ctx context.Context, wanted lease.Lease) (lease.Held, error) {
 	soon, cancel := context.WithTimeout(ctx, tellAfter)
 	held, err := wanted.Acquire(soon)

@@ -393,8 +393,8 @@ func describeForesight(f engine.Foresight) control.Foreseen {
 func stopped(s plan.Set) bool { return len(s.Open()) < len(s.Changes) }
 
 // foresightExit is 5 where the zone could not be listed or written, also where the
-// last list leaves nothing to write, 3 where an answer cannot go out, or a guard stops what would be written, and 6
-// where that is a freeze.
+// last list leaves nothing to write, 3 where an answer cannot go out, or a guard stops
+// what would be written, and 6 where that is a freeze.
 func foresightExit(f engine.Foresight) int {
 	stop := slices.ContainsFunc(f.After.Changes, func(c plan.Change) bool { return c.Guard == plan.GuardFreeze })
 	switch {

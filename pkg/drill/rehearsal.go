@@ -124,10 +124,11 @@ const (
 // watches the way back.
 //
 // It refuses, with a *control.Error, where that would hurt: what is left is not
-// healthy or serves nothing, the zone is frozen, this node may not write, the name
-// is not settled, guard max_writes would not let everything come back. Once the drain is set it is always taken back: when all have
-// moved, when the time is over, when the rest fails, when the context ends. A
-// process that dies before that leaves an override that ends by itself.
+// healthy or serves nothing, the zone is frozen, this node may not write, the name is
+// not settled, guard max_writes would not let everything come back. Once the drain is
+// set it is always taken back: when all have moved, when the time is over, when the
+// rest fails, when the context ends. A process that dies before that leaves an
+// override that ends by itself.
 //
 // What it finds is in the report; an error says that there is none.
 func Run(ctx context.Context, o Options) (*Report, error) {

@@ -4,13 +4,13 @@
 //
 //	effects := e.Step(event)
 //
-// The caller's duties, in this order: append effects.Journal to the store,
-// save the State when effects.Save says so, then hand effects.Hold and
-// effects.Hasten to the schedule, effects.Look and effects.Work to the
-// reconciler, and call Step with a Tick no later than effects.Next. What verdicts alone ask to save may wait a moment, as long as no
-// Work comes with it or after it: a write must never be started before the
-// transition that led to it was offered to the store. A store that fails is loud
-// and stops no failover.
+// The caller's duties, in this order: append effects.Journal to the store, save the
+// State when effects.Save says so, then hand effects.Hold and effects.Hasten to the
+// schedule, effects.Look and effects.Work to the reconciler, and call Step with a Tick
+// no later than effects.Next. What verdicts alone ask to save may wait a moment, as
+// long as no Work comes with it or after it: a write must never be started before the
+// transition that led to it was offered to the store. A store that fails is loud and
+// stops no failover.
 //
 // Where the config has a canary, the caller probes it every few seconds, and at
 // once when effects.Canary says so, and tells of each round by a Canary event. A

@@ -95,8 +95,9 @@ func (e *Engine) maintenanceOf(s *site) string {
 	return ""
 }
 
-// refreshSite takes over whether a site is in maintenance, and which of its
-// outages are planned. It is called when that may have changed: by a reload, or by an operator's word.
+// refreshSite takes over whether a site is in maintenance, and which of its outages
+// are planned. It is called when that may have changed: by a reload, or by an
+// operator's word.
 func (e *Engine) refreshSite(s *site) {
 	e.scenes.net.Set(s.maintenance, scenario.Of(e.maintenanceOf(s) != ""))
 	for id, o := range s.outages {

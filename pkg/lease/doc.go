@@ -16,6 +16,7 @@
 // fence: where the provider can compare and swap, every write is fenced besides.
 //
 // Kinds: pkg/lease/file (one host), pkg/lease/etcd (nodes that share an etcd),
-// pkg/lease/none (the user's word that there is no other). pkg/reconcile is the only one who asks the gate. pkg/lease/zone is
-// another thing: what can be known of a lease that stands in the zone itself.
+// pkg/lease/none (the user's word that there is no other). pkg/reconcile is the only
+// one who asks the gate. pkg/lease/zone is another thing: what can be known of a lease
+// that stands in the zone itself.
 package lease

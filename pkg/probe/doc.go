@@ -71,11 +71,12 @@
 //
 // # What is bounded
 //
-// Headers, all interim responses together: 64 KiB. Interim responses: 5. The
-// body is read only when a pattern or a JSON field is asked for, up to
-// check.HTTP.BodyLimit after decompression, and up to eight times that and 64
-// KiB on the wire (twice as much for HTTP/2, whose frames count). Of a TCP answer
-// check.ExpectLimit bytes. SETTINGS and PING frames: 100. Details hold at most check.MaxDetail bytes of printable ASCII.
+// Headers, all interim responses together: 64 KiB. Interim responses: 5. The body is
+// read only when a pattern or a JSON field is asked for, up to check.HTTP.BodyLimit
+// after decompression, and up to eight times that and 64 KiB on the wire (twice as
+// much for HTTP/2, whose frames count). Of a TCP answer check.ExpectLimit bytes.
+// SETTINGS and PING frames: 100. Details hold at most check.MaxDetail bytes of
+// printable ASCII.
 //
 // # Which phase and cause
 //

@@ -30,11 +30,10 @@ func (r *Reconciler) Leaving(ctx context.Context, zone record.Name, specs []*ste
 	return d
 }
 
-// Leave takes sidestep out of a zone: every value that it paused and one of the
-// specs, which are those of the config, names comes back, and
-// once the zone shows that, the marks, the copies and the stamp go. It can be
-// interrupted at any point and asked for again.
-// It runs in the caller's goroutine and must not run beside Run.
+// Leave takes sidestep out of a zone: every value comes back that it paused and that
+// one of the specs names, which are those of the config, and once the zone shows that,
+// the marks, the copies and the stamp go. It can be interrupted at any point and asked
+// for again. It runs in the caller's goroutine and must not run beside Run.
 func (r *Reconciler) Leave(ctx context.Context, zone record.Name, specs []*steer.Spec, orders Orders) Departure {
 	d, work := r.leaving(ctx, zone, specs)
 	if d.Err != nil {

@@ -197,10 +197,10 @@ func (r *Reconciler) Look(zone record.Name) {
 	}
 }
 
-// Do hands over work and waits for the end of the round that carried it, or
-// newer work for the same zone, out. When the work fails, the worker tries it
-// again without the orders: what a person allowed is for this call. It needs Run, and after the end of Run its
-// error is context.Canceled.
+// Do hands over work and waits for the end of the round that carried it, or newer work
+// for the same zone, out. When the work fails, the worker tries it again without the
+// orders: what a person allowed is for this call. It needs Run, and after the end of
+// Run its error is context.Canceled.
 func (r *Reconciler) Do(ctx context.Context, work engine.Work, orders Orders) Report {
 	w, found := r.workers[work.Zone]
 	if !found {

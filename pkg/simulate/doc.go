@@ -8,13 +8,13 @@
 // which jumps from one moment at which something happens to the next, the lease,
 // and providers that fail when the timeline says so.
 //
-// At one moment things happen in this order: the events of the timeline as they
-// stand in the file, the ends of what was set for a time, the probes and after
-// them the canary (before them where it ends its failing), and then what has to be
-// written. The engine decides once, when it knows all of it (engine.Note). Time is exact: there is no jitter, spread or
-// latency. Targets are probed at 0 and at every multiple of their interval,
-// counted anew after a restart; the canary every daemon.CanaryEvery and at once
-// where a target waits for it. What a provider that fails did not take is tried
+// At one moment things happen in this order: the events of the timeline as they stand
+// in the file, the ends of what was set for a time, the probes and after them the
+// canary (before them where it ends its failing), and then what has to be written. The
+// engine decides once, when it knows all of it (engine.Note). Time is exact: there is
+// no jitter, spread or latency. Targets are probed at 0 and at every multiple of their
+// interval, counted anew after a restart; the canary every daemon.CanaryEvery and at
+// once where a target waits for it. What a provider that fails did not take is tried
 // again after the pauses of reconcile.retry.
 //
 // Where vantages judge, their nodes are played as well (node.go, vantages.go): each is

@@ -11,14 +11,14 @@
 // the record set, by the account "sidestep", each with the time of its pause
 // ("v=sidestep1 paused=192.0.2.1@2026-11-30T13:05:01.250Z"; without one in marks of
 // older versions). A disabled value that no such comment names was taken out by a
-// person, and is held. So is one whose mark was seen in two lists beside a value
-// that is live or gone: flag and mark are written together, so somebody ended that
-// pause, and who disables the value again leaves the old mark as it is. What a
-// process saw of this is forgotten when it ends; then, and where nobody listed the
-// zone twice in between, such a second pause by hand looks like ours. The next write
-// to the set, and a release, take marks away that are used up. Other comments are
-// put back as they were. PowerDNS keeps one record in a CNAME set and no more, disabled or not: where
-// a CNAME is swapped, the old target becomes a readable TXT copy below the name.
+// person, and is held. So is one whose mark was seen in two lists beside a value that
+// is live or gone: flag and mark are written together, so somebody ended that pause,
+// and who disables the value again leaves the old mark as it is. What a process saw of
+// this is forgotten when it ends; then, and where nobody listed the zone twice in
+// between, such a second pause by hand looks like ours. The next write to the set, and
+// a release, take marks away that are used up. Other comments are put back as they
+// were. PowerDNS keeps one record in a CNAME set and no more, disabled or not: where a
+// CNAME is swapped, the old target becomes a readable TXT copy below the name.
 //
 // A write is one PATCH that replaces the whole record set by every member just read,
 // with the flags set anew, and the copies' set with it where both change: PowerDNS
