@@ -58,6 +58,7 @@
 //	    lab/               backends that can be broken and mended, and a resolver, on loopback
 //	    drill/             a failover rehearsed, and what moves timed apart from what does not
 //	    cli/               one file per command
+//	      manual/          a command that writes the manual pages
 //	    bench/             the daemon under load, beside a floor, against goals
 //	      yardstick/       the command of it
 //	providers/             the names in the config, and the adapters behind them

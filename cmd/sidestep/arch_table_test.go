@@ -100,6 +100,7 @@ var rooms = map[string]allowed{
 		own:  "record check override config control daemon drill lab notify observe provider resolve rto simulate steer",
 		mods: "github.com/rs/zerolog github.com/spf13/cobra github.com/spf13/pflag golang.org/x/sys/unix",
 	},
+	"pkg/cli/manual":      {own: "cli", mods: "github.com/spf13/cobra github.com/spf13/pflag"},
 	"pkg/bench":           {own: "record steer plan", mods: "golang.org/x/sys/unix"},
 	"pkg/bench/yardstick": {own: "bench"},
 	"cmd/sidestep":        {own: "cli providers"},

@@ -102,6 +102,11 @@ func packageUnpacked(t *testing.T, deb string) {
 			t.Errorf("the package has %s", line)
 		}
 	}
+	for _, page := range []string{"man1/sidestep.1", "man1/sidestep-override-set.1", "man5/sidestep.yaml.5"} {
+		if out := mustRun(t, "zgrep", "^.TH .* \"2026-09-21\" \"sidestep v0.0.9", filepath.Join(dir, "usr/share/man", page+".gz")); out == "" {
+			t.Errorf("%s has no title", page)
+		}
+	}
 	const doc = "usr/share/doc/sidestep/"
 	for name, want := range map[string]string{
 		"usr/lib/systemd/system/sidestep.service":           "Type=notify",
@@ -139,7 +144,7 @@ func archiveUnpacked(t *testing.T, dist string) {
 	if out := mustRun(t, filepath.Join(dir, name, "sidestep"), "version"); !strings.HasPrefix(out, "sidestep v0.0.9-rc1-2-gabc (go") {
 		t.Errorf("version says %q", out)
 	}
-	for _, file := range []string{"LICENSE", "THIRD-PARTY-LICENSES", "sbom.txt", "README.md", "completions/_sidestep", "systemd/sidestep.service", "examples/local-zone/config.yaml"} {
+	for _, file := range []string{"LICENSE", "THIRD-PARTY-LICENSES", "sbom.txt", "README.md", "completions/_sidestep", "man/man1/sidestep.1.gz", "systemd/sidestep.service", "examples/local-zone/config.yaml"} {
 		if _, err := os.Stat(filepath.Join(dir, name, file)); err != nil {
 			t.Error(err)
 		}

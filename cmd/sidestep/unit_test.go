@@ -95,8 +95,9 @@ func TestCase95Unit(t *testing.T) {
 func TestUnitsShareWhatTheyMay(t *testing.T) {
 	daemons, oneShots := unitIn(t, unitFile), unitIn(t, oneShotFile)
 	differs := map[string]string{
-		"Unit.Description": "sidestep, one round of health checks that steer DNS records",
-		"Service.Type":     "oneshot", "Service.ExecStart": "/usr/bin/sidestep reconcile --config /etc/sidestep/sidestep.yaml",
+		"Unit.Documentation": "man:sidestep-reconcile(1) man:sidestep.yaml(5)",
+		"Unit.Description":   "sidestep, one round of health checks that steer DNS records",
+		"Service.Type":       "oneshot", "Service.ExecStart": "/usr/bin/sidestep reconcile --config /etc/sidestep/sidestep.yaml",
 		"Service.SuccessExitStatus": "6", "Service.TimeoutStartSec": "15min",
 		"Service.ExecReload": "", "Service.Restart": "", "Service.RestartSec": "", "Service.WatchdogSec": "", "Install.WantedBy": "",
 		// systemd removes it when the unit ends, and the daemon's socket with it.

@@ -8,8 +8,11 @@ import (
 	"os"
 	"os/signal"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
+
+	"github.com/spf13/cobra"
 
 	"sidestep/pkg/config"
 	"sidestep/pkg/control"
@@ -41,6 +44,13 @@ type app struct {
 	log         logFlags
 	screen      *screen
 	exit        int // what the command exits with when it has no error
+}
+
+// Commands is the tree of commands, for who writes about them: none of it is to be run.
+func Commands() *cobra.Command {
+	stdio := IO{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard, Getenv: func(string) string { return "" }, Program: "sidestep"}
+	a := &app{io: stdio, environment: config.NewEnvironment(), screen: newScreen(stdio)}
+	return a.root()
 }
 
 // Build is what the linker told the binary of itself.
