@@ -3,6 +3,7 @@ package metrics
 import (
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -27,9 +28,18 @@ type Meter struct {
 	probeSeconds, writeSeconds, propagationSeconds *prometheus.HistogramVec
 	stateErrors, journalErrors                     prometheus.Counter
 
-	mu     sync.RWMutex
-	checks map[string]bool
-	zones  map[string]bool
+	checks atomic.Pointer[map[string]*ofCheck]
+	causes map[string]prometheus.Counter // of failures
+
+	mu    sync.RWMutex
+	zones map[string]bool
+}
+
+// ofCheck is what a check counts, found once: there may be thousands of results a
+// second. What is counted here after a reload took the check away is told nowhere.
+type ofCheck struct {
+	results, verdicts map[string]prometheus.Counter // by word
+	seconds           prometheus.Observer
 }
 
 // NewMeter has counted nothing, and knows no name of a config.
@@ -48,7 +58,8 @@ func NewMeter(version, goVersion string) *Meter {
 	info := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: prefix + build.name, Help: build.help}, build.labels)
 	r.MustRegister(info)
 	info.WithLabelValues(version, goVersion).Set(1)
-	fill(m.failures, "probe_failures_total", nil)
+	m.causes = byWord(m.failures, "cause")
+	m.checks.Store(&map[string]*ofCheck{})
 	return m
 }
 
@@ -87,16 +98,14 @@ func combine(labels []string, names prometheus.Labels, values []string, do func(
 	}
 }
 
-// byCheck and byZone are the vectors that a reload may take series from.
-func (m *Meter) byCheck() map[string]*prometheus.CounterVec {
-	return map[string]*prometheus.CounterVec{"probe_results_total": m.results, "verdicts_total": m.verdicts}
-}
-
-func (m *Meter) byZone() map[string]*prometheus.CounterVec {
-	return map[string]*prometheus.CounterVec{
-		"plans_total": m.plans, "rounds_total": m.rounds, "writes_total": m.writes,
-		"verifications_total": m.verifications, "api_calls_total": m.calls,
+// byWord is the counter of each word of a vector's last label, at 0, for the values
+// of those before it.
+func byWord(vec *prometheus.CounterVec, label string, before ...string) map[string]prometheus.Counter {
+	counters := map[string]prometheus.Counter{}
+	for _, word := range words[label] {
+		counters[word] = vec.WithLabelValues(append(slices.Clip(before), word)...)
 	}
+	return counters
 }
 
 // Configure says which checks and zones there are from now on. Series of others go,
@@ -104,65 +113,79 @@ func (m *Meter) byZone() map[string]*prometheus.CounterVec {
 func (m *Meter) Configure(checks, zones []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.checks = turn("check", m.checks, checks, m.byCheck(), m.probeSeconds)
-	m.zones = turn("zone", m.zones, zones, m.byZone(), m.writeSeconds, m.propagationSeconds)
+	before, now := *m.checks.Load(), map[string]*ofCheck{}
+	for _, name := range checks {
+		now[name] = &ofCheck{
+			results: byWord(m.results, "result", name), verdicts: byWord(m.verdicts, "verdict", name),
+			seconds: m.probeSeconds.WithLabelValues(name),
+		}
+	}
+	m.checks.Store(&now)
+	for name := range before {
+		if now[name] == nil {
+			forget("check", name, m.results, m.verdicts, m.probeSeconds)
+		}
+	}
+	m.configureZones(zones)
 }
 
-// turn lets the series of the names before go, and makes those of the names after.
-func turn(label string, before map[string]bool, after []string, counts map[string]*prometheus.CounterVec, times ...*prometheus.HistogramVec) map[string]bool {
-	now := map[string]bool{}
-	for _, name := range after {
+func (m *Meter) configureZones(names []string) {
+	counts := map[string]*prometheus.CounterVec{
+		"plans_total": m.plans, "rounds_total": m.rounds, "writes_total": m.writes,
+		"verifications_total": m.verifications, "api_calls_total": m.calls,
+	}
+	before, now := m.zones, map[string]bool{}
+	for _, name := range names {
 		now[name] = true
 		for metric, vec := range counts {
-			fill(vec, metric, prometheus.Labels{label: name})
+			fill(vec, metric, prometheus.Labels{"zone": name})
 		}
-		for _, vec := range times {
-			vec.WithLabelValues(name)
-		}
+		m.writeSeconds.WithLabelValues(name)
+		m.propagationSeconds.WithLabelValues(name)
 	}
+	m.zones = now
 	for name := range before {
-		if now[name] {
-			continue
-		}
-		gone := prometheus.Labels{label: name}
-		for _, vec := range counts {
-			vec.DeletePartialMatch(gone)
-		}
-		for _, vec := range times {
-			vec.DeletePartialMatch(gone)
+		if !now[name] {
+			forget("zone", name, m.plans, m.rounds, m.writes, m.verifications, m.calls, m.writeSeconds, m.propagationSeconds)
 		}
 	}
-	return now
 }
 
-// ofCheck does something if there is such a check, and ofZone if there is such a
-// zone; Configure waits meanwhile.
-func (m *Meter) ofCheck(name string, do func()) { m.of(func() bool { return m.checks[name] }, do) }
-func (m *Meter) ofZone(name string, do func())  { m.of(func() bool { return m.zones[name] }, do) }
+// forget lets the series go that have a name.
+func forget(label, name string, from ...interface{ DeletePartialMatch(prometheus.Labels) int }) {
+	for _, vec := range from {
+		vec.DeletePartialMatch(prometheus.Labels{label: name})
+	}
+}
 
-func (m *Meter) of(known func() bool, do func()) {
+// ofZone does something if there is such a zone; Configure waits meanwhile.
+func (m *Meter) ofZone(name string, do func()) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	if known() {
+	if m.zones[name] {
 		do()
 	}
 }
 
 // Result counts one probe: pass, fail or unknown, and if it did not pass its cause.
 func (m *Meter) Result(check, result, cause string, took time.Duration) {
-	m.ofCheck(check, func() {
-		m.results.WithLabelValues(check, result).Inc()
-		if result == "pass" {
-			m.probeSeconds.WithLabelValues(check).Observe(took.Seconds())
-			return
-		}
-		m.failures.WithLabelValues(word("cause", cause)).Inc()
-	})
+	of := (*m.checks.Load())[check]
+	if of == nil {
+		return
+	}
+	of.results[result].Inc()
+	if result == "pass" {
+		of.seconds.Observe(took.Seconds())
+		return
+	}
+	m.causes[word("cause", cause)].Inc()
 }
 
 // Verdict counts that a target of a check turned.
 func (m *Meter) Verdict(check, verdict string) {
-	m.ofCheck(check, func() { m.verdicts.WithLabelValues(check, verdict).Inc() })
+	if of := (*m.checks.Load())[check]; of != nil {
+		of.verdicts[verdict].Inc()
+	}
 }
 
 // Plan counts that a zone was given to the writer.

@@ -168,3 +168,48 @@ func TestHistogramsTakeWhatPassed(t *testing.T) {
 		}
 	}
 }
+
+// A check that a reload takes away and another brings back begins at 0, and what was
+// under way meanwhile is told nowhere.
+func TestCheckThatComesBack(t *testing.T) {
+	m := newMeter()
+	handler := m.Handler(whole)
+	for round := range 2 {
+		m.Configure(nil, nil)
+		m.Result("web", "fail", "timeout", time.Second)
+		m.Configure([]string{"web"}, nil)
+		m.Result("web", "fail", "timeout", time.Second)
+		got := scrape(t, handler)
+		for series, want := range map[string]string{
+			`sidestep_probe_results_total{check="web",result="fail"}`: "1",
+			`sidestep_probe_failures_total{cause="timeout"}`:          fmt.Sprint(round + 1), // of no check alone
+			`sidestep_verdicts_total{check="web",verdict="down"}`:     "0",
+		} {
+			if got[series] != want {
+				t.Errorf("%s is %q, want %s", series, got[series], want)
+			}
+		}
+	}
+}
+
+// There may be thousands of results a second.
+func TestAResultAllocatesNothing(t *testing.T) {
+	m := newMeter()
+	for _, result := range words["result"] {
+		if n := testing.AllocsPerRun(100, func() { m.Result("web", result, "timeout", time.Second) }); n > 0 {
+			t.Errorf("%s: %v allocations", result, n)
+		}
+	}
+}
+
+func BenchmarkResult(b *testing.B) {
+	m := newMeter()
+	for _, result := range words["result"] {
+		b.Run(result, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				m.Result("web", result, "timeout", 20*time.Millisecond)
+			}
+		})
+	}
+}
