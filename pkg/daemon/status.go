@@ -66,14 +66,19 @@ func (d *Daemon) describe(e *engine.Engine, only record.Name) control.Status {
 		Config:   d.configInfo(),
 	}
 	rests, specs := map[string]bool{}, []*steer.Spec(nil)
+	if only == "" { // there may be ten thousand
+		status.Records = slices.Grow(status.Records, len(view.Sets))
+		status.Targets = slices.Grow(status.Targets, len(view.Targets))
+	}
 	for _, s := range view.Sets {
 		if only != "" && s.Spec.Key.Name != only {
 			continue
 		}
 		status.Records = append(status.Records, describeSet(s, view))
-		if only != "" {
-			specs = append(specs, s.Spec)
+		if only == "" {
+			continue
 		}
+		specs = append(specs, s.Spec)
 		for i := range s.Spec.Len() {
 			for _, c := range s.Spec.Checks {
 				rests[c+"@"+s.Spec.At(i).Probe] = true

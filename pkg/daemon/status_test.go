@@ -137,3 +137,14 @@ func TestCase09LatenessIsShown(t *testing.T) {
 		t.Errorf("got %+v", s)
 	}
 }
+
+// BenchmarkStatus is a status of 10,000 targets, for which the loop waits.
+func BenchmarkStatus(b *testing.B) {
+	d := large(b, 10000)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := d.Status(b.Context(), ""); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -76,6 +76,7 @@ type ZoneView struct {
 // where a debounce window is open.
 func (e *Engine) View(now Now) View {
 	v := e.Overview(now)
+	v.Targets = slices.Grow(v.Targets, len(e.targets))
 	for _, id := range slices.Sorted(maps.Keys(e.targets)) {
 		t := e.targets[id]
 		v.Targets = append(v.Targets, TargetView{
@@ -87,6 +88,7 @@ func (e *Engine) View(now Now) View {
 			Vantages: e.vantagesView(t),
 		})
 	}
+	v.Sets = slices.Grow(v.Sets, len(e.sets))
 	for _, s := range e.sets {
 		v.Sets = append(v.Sets, e.setView(s))
 	}
