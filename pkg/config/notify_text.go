@@ -29,6 +29,9 @@ down by cause, what is up again with how long it was down and what was written m
 ten minutes, and what comes beside them waits for the next. Per entry 32 messages wait for an hour at most while the other side does not take them,
 also over a restart; a message that was dropped is counted, in the log and in the next one that arrives. No failover waits for any of this.
 
+A site or a record set that waits for a person's yes is told of once (guard), with the command that says it, and so is the end of that: who approved, or that no yes is
+needed any more, and after how long.
+
 The node that leads says it. A standby keeps what it sees, and when it takes over says what is less than five minutes old again, since the node before
 may not have come to it. While no node is known to lead, every node speaks for itself. With ` + "`--read-only`" + ` a node speaks, and says that it is read-only.
 An override that is there for a day is told of each day (override-old), and a freeze an hour after nothing is down any more

@@ -250,12 +250,15 @@ func (d *Daemon) compareNews() {
 	}, d.leaves())
 }
 
-// remind looks now and then for freezes that have outlived their reason: something
-// was down under them, and nothing is any more. Older than a day, the engine tells of
+// remind looks now and then for what waits for a person, and for freezes that have
+// outlived their reason: something was down under them, and nothing is any more. Older than a day, the engine tells of
 // them as of every override.
 func (d *Daemon) remind(ctx context.Context) error {
 	for {
-		d.ask(func(e *engine.Engine) { d.lookForFreezes(e) })
+		d.ask(func(e *engine.Engine) {
+			d.lookForFreezes(e)
+			d.announceWaits(e, yes{})
+		})
 		if !wait(ctx, time.Minute) {
 			return nil
 		}

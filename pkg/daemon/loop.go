@@ -121,6 +121,11 @@ func (d *Daemon) step(event engine.Event) engine.Effects {
 		d.logEntry(entry)
 		d.announceEntry(entry)
 	}
+	for _, entry := range effects.Journal {
+		if entry.Kind == "site" || entry.Kind == "guard" && entry.By != "" {
+			d.announceWaits(d.engine, yes{entry.Target, entry.By})
+		}
+	}
 	if effects.Canary {
 		d.canary.ask()
 	}

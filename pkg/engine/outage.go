@@ -183,8 +183,11 @@ func (s *site) waitsFor(address string) string {
 	return "site " + s.spec.Name + " " + s.waitWords()
 }
 
-func (s *site) waitWords() string {
-	after := fmt.Sprintf(" after an outage of %s: sidestep approve %s", s.wait.outage.Round(time.Second), s.spec.Name)
+// waitWords are that with the way on.
+func (s *site) waitWords() string { return s.waitReason() + ": sidestep approve " + s.spec.Name }
+
+func (s *site) waitReason() string {
+	after := fmt.Sprintf(" after an outage of %s", s.wait.outage.Round(time.Second))
 	if s.spec.Return.Mode == scenario.Fresh {
 		return fmt.Sprintf("waits for %s to pass, or for approval,%s", s.spec.Return.Check, after)
 	}

@@ -73,11 +73,12 @@ func (b *book) find(target string) *outage {
 	return nil
 }
 
-// book is what is known of outages, and the news of the open window. It is a value
+// book is what is known of outages and waits, and the news of the open window. It is a value
 // with methods, without a clock or a lock.
 type book struct {
-	Outages []*outage `json:"outages,omitempty"`
-	events  []Event   // neither down nor up
+	Outages []*outage           `json:"outages,omitempty"`
+	Waits   map[string]*awaited `json:"waits,omitempty"` // by what waits
+	events  []Event             // neither down nor up
 }
 
 // take notes an event, and reports whether there is something to say.
@@ -181,7 +182,7 @@ func (b *book) takeOver(now time.Time) (news bool) {
 			}
 		}
 	}
-	return news
+	return b.takeOverWaits(now) || news
 }
 
 // compare is told of every target that is in the book whether it is still probed and
@@ -210,7 +211,7 @@ func (b *book) unsaid() bool {
 			}
 		}
 	}
-	return false
+	return b.unsaidWaits()
 }
 
 // down counts the targets that are.
@@ -260,6 +261,7 @@ func (b *book) sweep(now time.Time) {
 		}
 	}
 	b.Outages = slices.DeleteFunc(b.Outages, func(o *outage) bool { return len(o.Fallen) == 0 })
+	b.sweepWaits(now)
 }
 
 // of are the events of a topic, in the order in which they came.

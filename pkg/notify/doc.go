@@ -12,7 +12,7 @@
 // A Notifier collects events until a moment is quiet and makes one message of them,
 // however many targets they are about. It keeps outages until all of them is up
 // again, so that the way up can say how long it was down and what was written
-// meanwhile, and knows of each piece of news whether it was said, or left to another
+// meanwhile; and what waits for a person until that has ended; and knows of each piece of news whether it was said, or left to another
 // node. Messages wait in a queue for each receiver, bounded in number and age, and
 // what is dropped is counted and said. Telling it something takes no longer than a
 // lock that is never held while anybody is waited for; Run does the rest, and blocks.

@@ -369,7 +369,7 @@ type state struct {
 	Dropped map[string]int       `json:"dropped,omitempty"`
 }
 
-// State is what a restart must not lose, as JSON: outages with what was said of them,
+// State is what a restart must not lose, as JSON: outages and waits with what was said of them,
 // and messages that were not delivered. It holds no secret. nil is nothing.
 func (n *Notifier) State() json.RawMessage {
 	n.mu.Lock()
@@ -411,6 +411,7 @@ func (n *Notifier) Restore(data json.RawMessage) {
 	for _, o := range s.Book.Outages {
 		n.book.adopt(o)
 	}
+	n.book.adoptWaits(s.Book.Waits)
 	for _, l := range n.lines {
 		for _, m := range s.Waiting[l.To.ID()] {
 			n.enqueue(l, m)

@@ -10,7 +10,7 @@ const (
 	Down        Topic = "down"         // targets went down
 	Up          Topic = "up"           // they came up again
 	Write       Topic = "write"        // a zone was written, could not be, or can be again
-	Guard       Topic = "guard"        // a guard stopped something
+	Guard       Topic = "guard"        // a guard stopped something, or something waits for a person's yes
 	Leader      Topic = "leader"       // a node leads, no longer does, or none does
 	OverrideOld Topic = "override-old" // an operator's word is still there
 )

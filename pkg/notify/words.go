@@ -155,10 +155,11 @@ func (b *book) guardSection() Section {
 		}
 		lines = append(lines, e.About+": "+e.Text)
 	}
-	if len(guards) == 0 {
-		return Section{}
+	titles, waits := b.waitLines()
+	if len(guards) > 0 {
+		titles = append(titles, "guard "+some(guards))
 	}
-	return Section{Topic: Guard, Title: "guard " + some(guards), Lines: few(slices.Compact(lines), "lines")}
+	return Section{Topic: Guard, Title: strings.Join(titles, "; "), Lines: few(append(waits, slices.Compact(lines)...), "lines")}
 }
 
 func (b *book) leaderSection() Section {
