@@ -96,7 +96,24 @@ func (d *Daemon) measure(e *engine.Engine) metrics.Snapshot {
 	d.measureTargets(e, &s, stats.Targets)
 	d.measureZones(e, &s, view)
 	d.measureNodes(&s)
+	s.Receivers = d.measureReceivers()
 	return s
+}
+
+// measureReceivers adds up those who are told by kind and host: more of a URL is secret.
+func (d *Daemon) measureReceivers() map[string]metrics.Receiver {
+	receivers := map[string]metrics.Receiver{}
+	if d.people.Notifier == nil {
+		return receivers
+	}
+	for _, s := range d.people.Stats() {
+		r := receivers[s.To]
+		receivers[s.To] = metrics.Receiver{
+			Delivered: r.Delivered + uint64(s.Delivered), Failed: r.Failed + uint64(s.Failed), Dropped: r.Dropped + uint64(s.Dropped),
+			Waiting: r.Waiting + s.Waiting, Oldest: max(r.Oldest, s.Oldest),
+		}
+	}
+	return receivers
 }
 
 // guardsOf are those that keep this node from believing its probes.

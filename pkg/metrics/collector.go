@@ -73,6 +73,7 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 	}
 	e.sets(s)
 	e.overrides(s)
+	e.receivers(s.Receivers)
 	for _, name := range words["state"] {
 		if s.Nodes != nil {
 			e.gauge("nodes", float64(s.Nodes[name]), name)
@@ -223,5 +224,15 @@ func (e *emitter) overrides(s Snapshot) {
 	for _, kind := range words["kind"] {
 		e.gauge("overrides", float64(s.Overrides[kind].Count), kind)
 		e.gauge("override_oldest_seconds", s.Overrides[kind].Oldest.Seconds(), kind)
+	}
+}
+
+func (e *emitter) receivers(receivers map[string]Receiver) {
+	for name, r := range receivers {
+		for i, count := range []uint64{r.Delivered, r.Failed, r.Dropped} {
+			e.counter("notify_messages_total", count, name, words["delivery"][i])
+		}
+		e.gauge("notify_waiting", float64(r.Waiting), name)
+		e.gauge("notify_oldest_seconds", r.Oldest.Seconds(), name)
 	}
 }

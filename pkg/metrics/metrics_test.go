@@ -39,7 +39,8 @@ func whole() Snapshot {
 		Zones:     []Zone{{Name: "example.com.", Listed: at, Leads: true, Lease: 20 * time.Second, Leased: true, Blocked: map[string]int{"adopt": 2, "news": 1}}},
 		Sets:      []Set{{Zone: "example.com.", Name: "www.example.com.", Type: "A", Usable: 2, Live: 1, Listed: true}},
 		Overrides: map[string]Override{"drain": {Count: 1, Oldest: time.Hour}}, Nodes: map[string]int{"heard": 2},
-		Limits: map[string]Limit{"cloudflare": {Calls: 7, Waited: 1500 * time.Millisecond}},
+		Limits:    map[string]Limit{"cloudflare": {Calls: 7, Waited: 1500 * time.Millisecond}},
+		Receivers: map[string]Receiver{"slack at hooks.slack.com": {Delivered: 3, Failed: 5, Dropped: 2, Waiting: 4, Oldest: time.Minute}},
 	}
 }
 
@@ -87,6 +88,9 @@ func TestAnswerHasTheWholeTable(t *testing.T) {
 		`sidestep_record_set_usable{name="www.example.com.",type="A",variant="",zone="example.com."}`: "2",
 		`sidestep_writes_total{action="pause",outcome="fenced-out",zone="example.com."}`:              "0",
 		`sidestep_loop_last_turn_timestamp_seconds`:                                                   "1.7672256e+09",
+		`sidestep_notify_messages_total{delivery="dropped",receiver="slack at hooks.slack.com"}`:      "2",
+		`sidestep_notify_messages_total{delivery="failed",receiver="slack at hooks.slack.com"}`:       "5",
+		`sidestep_notify_oldest_seconds{receiver="slack at hooks.slack.com"}`:                         "60",
 	} {
 		if got[series] != want {
 			t.Errorf("%s is %q, want %s", series, got[series], want)

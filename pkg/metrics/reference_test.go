@@ -31,7 +31,7 @@ program in Go (` + "`go_`, `process_`" + `), of which ` + "`process_resident_mem
 worth a look. Alert rules, and how to scrape, are in deploy/prometheus, a board for Grafana in deploy/grafana.
 
 The number of series follows from the config alone. A label is a name of the config (check, address,
-zone, name, type, variant, site, provider), the version, or one of the words below. Counters begin at 0 with the
+zone, name, type, variant, site, provider; receiver is the kind and host of those who are told), the version, or one of the words below. Counters begin at 0 with the
 process, with every series that they can have. A series of what a reload removes goes with it.
 `
 
@@ -77,7 +77,7 @@ func TestReferenceIsUpToDate(t *testing.T) {
 
 func TestTableIsWellFormed(t *testing.T) {
 	name := regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
-	free := []string{"version", "go", "check", "address", "site", "zone", "name", "type", "variant", "provider"}
+	free := []string{"version", "go", "check", "address", "site", "zone", "name", "type", "variant", "provider", "receiver"}
 	seen := map[string]bool{}
 	for _, p := range table {
 		for _, m := range p.metrics {

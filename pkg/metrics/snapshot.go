@@ -24,6 +24,16 @@ type Snapshot struct {
 	Frozen    bool                // nothing at all is written
 	Limits    map[string]Limit    // by provider
 	Nodes     map[string]int      // those that share an etcd, by state; nil without one
+	Receivers map[string]Receiver // who is told, by kind and host
+}
+
+// Receiver are those who are told of one kind at one host. The counters grow from the
+// start.
+type Receiver struct {
+	Delivered, Dropped uint64        // messages
+	Failed             uint64        // tries
+	Waiting            int           // messages
+	Oldest             time.Duration // that the oldest of them waits; 0 for none
 }
 
 // Loop is the loop that decides everything.

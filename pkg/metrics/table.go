@@ -23,6 +23,7 @@ var words = map[string][]string{
 	"usable":   {"all", "some", "none"},
 	"kind":     {"pin", "drain", "force-down", "force-up", "freeze"},
 	"state":    {"heard", "silent", "blind"},
+	"delivery": {"delivered", "failed", "dropped"},
 }
 
 // word bounds a label: a word of its list, or other.
@@ -124,6 +125,11 @@ var table = []part{
 		{"frozen", gauge, nil, "1 while everything is frozen, and nothing is written. Somebody wanted that: sidestep override list says who and until when."},
 		{"overrides", gauge, l("kind"), "Overrides in force. Each keeps what the probes say from counting."},
 		{"override_oldest_seconds", gauge, l("kind"), "For how long the oldest override of a kind is in force; 0 when there is none. An old one was mostly forgotten."},
+	}},
+	{"Who is told", []metric{
+		{"notify_messages_total", counter, l("receiver", "delivery"), "Messages that arrived (delivered), tries that failed, each of which is made again unless the other side refused (failed), and messages that were given up (dropped): see the log, and try sidestep notify test."},
+		{"notify_waiting", gauge, l("receiver"), "Messages that wait for somebody who does not take them now. At 32 the oldest is dropped."},
+		{"notify_oldest_seconds", gauge, l("receiver"), "For how long the oldest of them waits; 0 for none. After an hour it is dropped."},
 	}},
 }
 

@@ -85,6 +85,33 @@ type line struct {
 	fails   int           // tries in a row
 	dropped int           // messages that were, and that nobody was told of yet
 	lost    int           // messages that were, ever
+	arrived int           // messages that did, ever
+	failed  int           // tries that did, ever
+}
+
+// Stat is how it goes with one receiver, since the process began.
+type Stat struct {
+	To        string // as a Sender prints
+	Delivered int    // messages
+	Failed    int    // tries
+	Dropped   int    // messages that were given up
+	Waiting   int
+	Oldest    time.Duration // that the oldest of these waits; 0 for none
+}
+
+// Stats tells of every receiver, in the order in which they were set.
+func (n *Notifier) Stats() []Stat {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	list := make([]Stat, 0, len(n.lines))
+	for _, l := range n.lines {
+		s := Stat{To: l.To.String(), Delivered: l.arrived, Failed: l.failed, Dropped: l.lost, Waiting: len(l.queue)}
+		if s.Waiting > 0 {
+			s.Oldest = max(n.options.Clock.Wall().Sub(l.queue[0].message.At), 0)
+		}
+		list = append(list, s)
+	}
+	return list
 }
 
 type queued struct {
@@ -306,6 +333,7 @@ func (n *Notifier) try(ctx context.Context, l *line, q queued) {
 		if !l.remove(q.number) {
 			l.dropped-- // it was taken for lost meanwhile
 		}
+		l.arrived++
 		l.dropped = max(0, l.dropped-q.message.Dropped)
 		l.fails, l.next = 0, now+l.To.Pace()
 	case stopped:
@@ -336,6 +364,7 @@ func send(ctx context.Context, to Sender, m Message) (answer string, err error) 
 // doubled.
 func (n *Notifier) logFailure(l *line, err error) {
 	l.fails++
+	l.failed++
 	if l.fails&(l.fails-1) == 0 {
 		n.log.Warn("cannot notify", "error", err, "failures", l.fails, "waiting", len(l.queue))
 	}

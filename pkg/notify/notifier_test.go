@@ -208,8 +208,14 @@ func TestWhatIsDroppedIsCounted(t *testing.T) {
 			told++
 			time.Sleep(time.Minute)
 		}
+		if s := b.Stats()[0]; s.To != "room r" || s.Waiting != mostQueued || s.Dropped != told-mostQueued || s.Delivered != 0 || s.Failed < 40 || s.Oldest < 31*time.Minute || s.Oldest > mostAge {
+			t.Errorf("while it is busy: %+v", s)
+		}
 		broken.Store(false)
 		time.Sleep(10 * time.Minute)
+		if s := b.Stats()[0]; s.Waiting != 0 || s.Oldest != 0 || s.Delivered != mostQueued {
+			t.Errorf("afterwards: %+v", s)
+		}
 		got := 0
 		for _, m := range r.all() {
 			got++
