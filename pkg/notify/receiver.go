@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/x509"
+	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -214,6 +215,9 @@ func (r *Receiver) hide() {
 	if user := r.url.User; user != nil {
 		password, _ := user.Password()
 		add(password, url.PathEscape(password), user.String())
+		for _, sent := range []string{password, user.Username() + ":" + password, "\x00" + user.Username() + "\x00" + password} {
+			add(base64.StdEncoding.EncodeToString([]byte(sent))) // as HTTP, AUTH LOGIN and AUTH PLAIN carry it
+		}
 	}
 	for _, values := range r.url.Query() {
 		for _, value := range values {
