@@ -17,6 +17,7 @@
 // way in then. Other rooms mount handlers beside the protocol (Mount).
 //
 // Connections are bounded in number, and in the time that a request takes to
-// come and an answer to be taken, so that nobody on the socket can use up what
-// the probes need.
+// come and an answer to be taken, so that nobody can use up what the probes need; and
+// those that ask nothing give way to the next one, so that nobody can shut out the
+// others by being silent.
 package control

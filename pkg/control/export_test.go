@@ -15,9 +15,10 @@ func (s *Server) SetHeaderWithin(d time.Duration) { s.http.ReadHeaderTimeout = d
 
 // The bounds that tests go up to.
 const (
-	WrongMost   = wrongMost
-	WrongWithin = wrongWithin
-	WrongKept   = wrongKept
+	MaxConnections = maxConnections
+	WrongMost      = wrongMost
+	WrongWithin    = wrongWithin
+	WrongKept      = wrongKept
 )
 
 // Blocked and Failed are what the door asks of an Access.

@@ -56,7 +56,7 @@ const maxHeader = 16 << 10
 // on, must not use up the descriptors that probes and writes need. How long an
 // answer is worked out is not bounded.
 const (
-	maxConnections = 32               // the next one waits until one of them ends
+	maxConnections = 32               // for the next one, one that asks nothing is cut off
 	transferWithin = 10 * time.Second // for a request to come, and for an answer to be taken
 	idleWithin     = time.Minute      // between two requests
 )
@@ -91,7 +91,7 @@ func Listen(path string, backend Backend, logger *slog.Logger) (*Server, error) 
 		mux.HandleFunc("GET /metrics", timely(m.Metrics()))
 	}
 	s := newServer(listener, mux, logger)
-	s.http.ConnContext = withPeer
+	s.http.ConnContext = func(ctx context.Context, conn net.Conn) context.Context { return withPeer(withConn(ctx, conn), conn) }
 	return s, nil
 }
 
@@ -105,38 +105,16 @@ func timely(handler http.Handler) http.HandlerFunc {
 
 // newServer bounds what connections may take.
 func newServer(listener net.Listener, handler http.Handler, logger *slog.Logger) *Server {
-	few := &few{Listener: listener, free: make(chan struct{}, maxConnections)}
+	few := newFew(listener, maxConnections)
 	return &Server{listener: few, grace: graceAtEnd, http: &http.Server{
-		Handler:           handler,
+		Handler:           few.serve(handler),
 		ReadHeaderTimeout: transferWithin,
 		IdleTimeout:       idleWithin,
 		MaxHeaderBytes:    maxHeader,
 		ConnState:         few.follow,
+		ConnContext:       withConn,
 		ErrorLog:          slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
 	}}
-}
-
-// few is a listener with a bound on the connections that are open.
-type few struct {
-	net.Listener
-	free chan struct{} // holds a token for each open connection
-}
-
-// Accept waits for one to end where there are too many.
-func (f *few) Accept() (net.Conn, error) {
-	f.free <- struct{}{}
-	conn, err := f.Listener.Accept()
-	if err != nil {
-		<-f.free
-	}
-	return conn, err
-}
-
-// follow is told by the server when a connection ends.
-func (f *few) follow(_ net.Conn, state http.ConnState) {
-	if state == http.StateClosed {
-		<-f.free
-	}
 }
 
 func listen(path string) (net.Listener, error) {

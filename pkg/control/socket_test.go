@@ -243,33 +243,64 @@ func TestStrangerOnTheSocket(t *testing.T) {
 	}
 }
 
-// TestManyConnectionsWait: whoever opens many connections and asks nothing takes
-// a bounded number of the daemon's descriptors, and others are served when they end.
-func TestManyConnectionsWait(t *testing.T) {
+// TestSilentConnectionsGiveWay: whoever opens many connections and asks nothing, or not
+// to the end, takes a bounded number of the daemon's descriptors, and shuts nobody out.
+func TestSilentConnectionsGiveWay(t *testing.T) {
 	const many = 100
 	path := socketPath(t)
 	serve(t, path, backend{status: func(context.Context, string) (control.Status, error) { return control.Status{Node: "n"}, nil }})
 	before := descriptors(t)
-	var idle []net.Conn
-	for range many {
+	for i := range many {
 		conn, err := net.Dial("unix", path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		idle = append(idle, conn)
+		defer func() { _ = conn.Close() }()
+		if i%2 == 0 {
+			_, _ = conn.Write([]byte("GET /api/v1/status HTTP/1.1\r\nHost: s\r\nX: ")) // it may be cut off by now
+		}
 	}
+	if status, err := dial(t, path).Status(t.Context(), ""); err != nil || status.Node != "n" {
+		t.Errorf("beside them: %+v, %v", status, err)
+	}
+	if taken := descriptors(t) - before - many; taken > many/2 {
+		t.Errorf("%d connections that ask nothing were kept", taken)
+	}
+}
+
+// TestBusyConnectionsAreAwaited: what is being answered is not cut off for the next.
+func TestBusyConnectionsAreAwaited(t *testing.T) {
+	path := socketPath(t)
+	begun, goOn := make(chan struct{}), make(chan struct{})
+	serve(t, path, backend{
+		plan: func(context.Context, control.PlanRequest) (control.Plan, error) {
+			begun <- struct{}{}
+			<-goOn
+			return control.Plan{Undecided: []string{"whole"}}, nil
+		},
+		status: func(context.Context, string) (control.Status, error) { return control.Status{Node: "n"}, nil },
+	})
+	answered := make(chan error, control.MaxConnections)
 	client := dial(t, path)
+	for range control.MaxConnections {
+		go func() {
+			plan, err := client.Plan(context.Background(), control.PlanRequest{})
+			if err == nil && len(plan.Undecided) != 1 {
+				err = errors.New("the answer is empty")
+			}
+			answered <- err
+		}()
+		<-begun
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
 	if _, err := client.Status(ctx, ""); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("there was room for another: %v", err)
 	}
-	if taken := descriptors(t) - before - many; taken > many/2 {
-		t.Errorf("%d connections that ask nothing were accepted", taken)
-	}
-	for _, conn := range idle {
-		if err := conn.Close(); err != nil {
-			t.Error(err)
+	close(goOn)
+	for range control.MaxConnections {
+		if err := <-answered; err != nil {
+			t.Errorf("one that was being answered heard: %v", err)
 		}
 	}
 	if status, err := client.Status(t.Context(), ""); err != nil || status.Node != "n" {

@@ -249,6 +249,17 @@ func TestTCPSpeaksTLS(t *testing.T) {
 	if status, _ := o.ask("GET", "/api/v1/status", reader, "", "Host: example.com", "Origin: http://example.com"); status != 403 {
 		t.Errorf("from a page in plain: %d", status)
 	}
+	o.client.CloseIdleConnections()
+	for range 2 * control.MaxConnections { // TLS begins on none of them
+		conn, err := net.Dial("tcp", o.addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = conn.Close() }()
+	}
+	if status, _ := o.ask("GET", "/healthz", "", ""); status != 200 {
+		t.Errorf("beside silent connections: %d", status)
+	}
 }
 
 // TestTCPNeedsTLSElsewhere, and a port that is free.
