@@ -21,8 +21,9 @@ that offers it; everywhere else it is needed. An HTTP proxy is taken from HTTPS_
 
 A webhook is posted ` + "`{\"node\", \"at\", \"title\", \"text\", \"topics\": [], \"lines\": [], \"dropped\"}`" + ` as JSON: the title is all of it on one line, text on several, lines
 are the text without its title, dropped is how many messages before this one never arrived. A template gets the same as
-` + "`.Node .At .Title .Text .Topics .Lines .Dropped`" + `, each text escaped for the inside of a JSON string, and has to make JSON, which is tried out when the
-config is read: ` + "`template: '{\"summary\": \"{{.Title}}\", \"details\": \"{{.Text}}\"}'`" + `.
+` + "`.Node .At .Title .Text .Topics .Lines .Dropped`" + `, each text escaped for the inside of a JSON string, with calls (@all) and links
+broken by a character without width, as a chat room may get it, and has to make JSON, which is tried out when the config is read:
+` + "`template: '{\"summary\": \"{{.Title}}\", \"details\": \"{{.Text}}\"}'`" + `.
 
 What happens is collected until nothing more did for 10s, a minute at most, and is one message, however many targets it is about: what went
 down by cause, what is up again with how long it was down and what was written meanwhile, what was written. There are at most 12 messages in

@@ -55,7 +55,8 @@ func encode(value any) ([]byte, error) {
 }
 
 // Shape is what a webhook gets as JSON, and what a template is filled from. There
-// every text is escaped for the inside of a JSON string.
+// every text is escaped for the inside of a JSON string, and calls nobody: it is mostly
+// a chat room that gets it.
 type Shape struct {
 	Node    string   `json:"node"`    // who says it
 	At      string   `json:"at"`      // when, RFC 3339
@@ -78,7 +79,7 @@ func (m Message) shape() Shape {
 	return s
 }
 
-// escaped is the shape with every text as it stands inside a JSON string.
+// escaped is the shape with every text inert, and as it stands inside a JSON string.
 func (s Shape) escaped() Shape {
 	for _, text := range []*string{&s.Node, &s.At, &s.Title, &s.Text} {
 		*text = insideJSON(*text)
@@ -92,7 +93,7 @@ func (s Shape) escaped() Shape {
 }
 
 func insideJSON(text string) string {
-	quoted, err := json.Marshal(text) // with <, > and & escaped as well
+	quoted, err := json.Marshal(inert(text)) // with <, > and & escaped as well
 	if err != nil {
 		return ""
 	}

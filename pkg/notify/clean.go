@@ -59,5 +59,5 @@ const gap = "\u200b"
 // everybody, links, and links behind other words.
 func inert(text string) string {
 	text = everybody.ReplaceAllString(text, "@"+gap+"$1")
-	return strings.NewReplacer("://", ":"+gap+"//", "](", "]"+gap+"(").Replace(text)
+	return strings.NewReplacer("://", ":"+gap+"//", "](", "]"+gap+"(", "<!", "<"+gap+"!", "<@", "<"+gap+"@").Replace(text)
 }

@@ -45,6 +45,24 @@ func TestTemplateIsFilledSafely(t *testing.T) {
 	}
 }
 
+// TestTemplateCallsNobody: what fills it may come from anywhere, and goes into a chat
+// room of a kind that is not known here.
+func TestTemplateCallsNobody(t *testing.T) {
+	d := newDouble(t, "")
+	r := mustParse(t, Settings{URL: d.URL, Template: `{"content": "{{.Title}}|{{.Text}}|{{range .Lines}}{{.}}{{end}}"}`})
+	hostile := "@everyone @here <!channel> <@42> [x](http://evil.example)"
+	m := Message{Node: "mon-1", Sections: []Section{{Topic: Down, Title: hostile, Lines: []string{hostile}}}}
+	if _, err := r.Send(context.Background(), m); err != nil {
+		t.Fatal(err)
+	}
+	content := decoded[map[string]string](t, d.body)["content"]
+	for _, call := range []string{"@everyone", "@here", "<!", "<@", "](", "://"} {
+		if strings.Contains(content, call) {
+			t.Errorf("%q is in %s", call, content)
+		}
+	}
+}
+
 func TestBadURLsAreRefusedInWords(t *testing.T) {
 	for _, c := range []struct {
 		s    Settings
