@@ -47,10 +47,11 @@ func plural(n int, one, more string) string {
 	return fmt.Sprintf("%d %s", n, more)
 }
 
-// complain tells people what is wrong, as every error is told.
+// complain tells people what is wrong, as every error is told. It may hold what was typed,
+// or what somebody else's server said.
 func (a *app) complain(text string) {
 	for line := range strings.SplitSeq(text, "\n") {
-		fmt.Fprintf(a.io.Err, "sidestep: %s\n", line)
+		fmt.Fprintf(a.io.Err, "sidestep: %s\n", printable(line))
 	}
 }
 
