@@ -15,7 +15,7 @@ const spans = [
 // lines of what would come of it, and send does it and gives lines of what came.
 export function open({ title, lead, verb, wants, preview, send }) {
   const end = h("select", { id: "word-for", required: true }, spans.map(([value, text]) => h("option", { value, selected: value === "1h" }, text)));
-  const reason = h("input", { id: "word-reason", required: true, maxlength: 500, autocomplete: "off", placeholder: "what the others should know" });
+  const reason = h("input", { id: "word-reason", required: true, maxlength: 200, autocomplete: "off", placeholder: "what the others should know" });
   const foreseen = h("ul", { class: "foreseen", "aria-live": "polite" });
   const trouble = h("p", { class: "notice bad", role: "alert", hidden: true });
   const go = h("button", { type: "submit", class: "main" }, verb);
