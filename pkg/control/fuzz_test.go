@@ -64,6 +64,7 @@ func (echo) Explain(context.Context, ExplainRequest) (Explanation, error) { retu
 func (echo) Plan(context.Context, PlanRequest) (Plan, error)              { return Plan{}, nil }
 func (echo) Reconcile(context.Context, PlanRequest) (Plan, error)         { return Plan{}, nil }
 func (echo) Overrides(context.Context) (Overrides, error)                 { return Overrides{}, nil }
+func (echo) ReloadConfig(context.Context, string) (Reloaded, error)       { return Reloaded{}, nil }
 
 func (echo) Approve(context.Context, ApproveRequest, string) (Approval, error) {
 	return Approval{}, nil
