@@ -74,3 +74,16 @@ func TestLinesInSync(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+// A set that waits for a person says what for, also where nothing is to be changed.
+func TestLinesOfWhatWaits(t *testing.T) {
+	s := spec("www", 2)
+	in := judge(s, "YN")
+	z := zone(seen(s.Key, "192.0.2.1 live", "192.0.2.2 paused"))
+	wanted := steer.Decide(in, z.Sets[0])
+	wanted.Waiting = "site dc1 was out for 2h"
+	got := plan.Diff([]steer.Wanted{wanted}, z).String()
+	if want := "waits for you: site dc1 was out for 2h; if that is meant: sidestep approve www.example.com"; !strings.Contains(got, want) {
+		t.Errorf("%q is not in\n%s", want, got)
+	}
+}

@@ -2,6 +2,7 @@ package record
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -122,4 +123,12 @@ func FuzzParseValue(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestParseAddressTakesNoPort(t *testing.T) {
+	for _, text := range []string{"192.0.2.1:443", "[2001:db8::1]:443"} {
+		if _, err := ParseAddress(text); err == nil || !strings.Contains(err.Error(), "no port") {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
 }

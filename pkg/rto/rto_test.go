@@ -246,3 +246,96 @@ func TestMeasure(t *testing.T) {
 		t.Errorf("of nothing: %+v", got)
 	}
 }
+
+// TestBelow: the verdict on an answer that stands behind a scenario takes as long as the
+// slowest of what that rests on, through every kind of term and each scenario once.
+func TestBelow(t *testing.T) {
+	every := func(name string, interval time.Duration) *check.Spec {
+		return &check.Spec{Name: name, Interval: interval, Timeout: second, Fall: 1, Rise: 1}
+	}
+	for _, row := range []struct {
+		what string
+		term scenario.Term
+		wait float64 // for a probe at worst, in seconds
+	}{
+		{"a site", scenario.Term{Kind: scenario.SiteOK, Name: "dc1"}, 40},
+		{"another site", scenario.Term{Kind: scenario.SiteOK, Name: "dc2"}, 50},
+		{"a signal", scenario.Term{Kind: scenario.SignalHolds, Name: "dc1", Of: "lan"}, 40},
+		{"a target", scenario.Term{Kind: scenario.TargetUp, Name: "disk", Of: "192.0.2.7"}, 60},
+		{"a check, probed for a site", scenario.Term{Kind: scenario.CheckUp, Name: "lan"}, 40},
+		{"a check, probed for a record set", scenario.Term{Kind: scenario.CheckUp, Name: "other"}, 70},
+		{"a person's word and nothing else", scenario.Term{Kind: scenario.Maintenance, Name: "dc1"}, 10},
+		{"a scenario that is not there", scenario.Term{Kind: scenario.Holds, Name: "none"}, 10},
+		{"itself", scenario.Term{Kind: scenario.Holds, Name: "good"}, 10},
+	} {
+		c := conf(every("web", 10*second), every("lan", 40*second), every("wan", 50*second), every("disk", 60*second), every("other", 70*second))
+		c.Sites = []scenario.Site{
+			{Name: "dc1", Signals: []scenario.Signal{{Name: "lan", Check: "lan", Targets: []string{"192.0.2.9"}, Need: 1}}},
+			{Name: "dc2", Signals: []scenario.Signal{{Name: "wan", Check: "wan", Targets: []string{"192.0.2.8"}, Need: 1}}},
+		}
+		c.Sets = []*steer.Spec{set("other")}
+		c.Scenarios = []scenario.Scenario{{Name: "good", Any: []scenario.Group{{row.term}}}}
+		spec := set("web")
+		spec.Answers[0].When = "good"
+		if got := rto.Of(c, measured(), spec).Out.Part(rto.Probe).Worst; got != time.Duration(row.wait*float64(second)) {
+			t.Errorf("%s: a probe begins after %s at worst, want %v s", row.what, got, row.wait)
+		}
+	}
+}
+
+// TestLimits: what the numbers leave out is said, each where the config has it.
+func TestLimits(t *testing.T) {
+	c, z, spec := conf(slow()), measured(), set("web")
+	c.Judged = map[check.Target]*check.Vantages{{Check: "web", Address: "192.0.2.1"}: {Of: []string{"a", "b", "c"}, Down: 2}}
+	c.Scenarios = []scenario.Scenario{{Name: "good", Any: []scenario.Group{{{Kind: scenario.TargetUp, Name: "web", Of: "192.0.2.9"}}}}}
+	spec.Answers[1].When = "good"
+	c.Mass, c.Canary, c.Takeover, c.Writes = rto.Mass{AtLeast: 5, Confirm: 2}, 5*second, 20*second, rto.Writes{Count: 6, Window: 10 * time.Minute}
+	z.Quiet = time.Minute
+	all := strings.Join(rto.Of(c, z, spec).Limits, "\n")
+	for _, want := range []string{
+		"scenarios that turn when something comes up", "with fewer than 2 left nothing of web goes down", "where 5 addresses or sites fail together, guard mass waits for 2 more failures of each: 1m0s more",
+		"while the canary fails nothing is written", "another node takes over within 20s", "for 1m0s after it values are added and none is taken out", "after 6 writes in 10m0s",
+	} {
+		if !strings.Contains(all, want) {
+			t.Errorf("%q is not in\n%s", want, all)
+		}
+	}
+	alone := rto.Of(conf(), z, set())
+	if all := strings.Join(alone.Limits, "\n"); !strings.Contains(all, "nothing is probed for this name") {
+		t.Errorf("a name that is moved by words alone: %s", all)
+	}
+	expect(t, alone.Out, rto.Fall, 0, 0, 0)
+	expect(t, alone.Back, rto.Rise, 0, 0, 0)
+}
+
+// TestFreshSite: a site that has to prove that its data is current says by which check.
+func TestFreshSite(t *testing.T) {
+	c, spec := conf(slow()), set("web")
+	c.Sites = []scenario.Site{{Name: "dc1", Return: scenario.Return{AfterOutage: time.Hour, Mode: scenario.Fresh, Check: "replica"}}}
+	spec.Answers[0].Site = "dc1"
+	want := "after an outage longer than 1h0m0s site dc1 waits for check replica to pass, or for sidestep approve dc1"
+	if waits := rto.Of(c, measured(), spec).Back.Waits; !slices.Contains(waits, want) {
+		t.Errorf("got %q", waits)
+	}
+}
+
+// TestWordsOfTimes: what is told is no finer than it matters, and says what it does not
+// know.
+func TestWordsOfTimes(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		95*second + 400*time.Millisecond: "1m35s", 2*second + 340*time.Millisecond: "2.3s", 12*time.Millisecond + 300*time.Microsecond: "12ms", 420 * time.Microsecond: "420µs",
+	} {
+		if got := rto.Short(d); got != want {
+			t.Errorf("%s: %q, want %q", d, got, want)
+		}
+	}
+	z, spec := measured(), set("web")
+	z.Spread.AtLeast, spec.OnAllDown = 3, steer.None
+	out := rto.Of(conf(slow()), z, spec).Out
+	if why := out.Part(rto.Propagation).Why; !strings.Contains(why, "; 3 of them took longer") {
+		t.Errorf("got %q", why)
+	}
+	if p := rto.Of(conf(slow()), z, spec).Back.Part(rto.NegativeTTL); !p.Assumed || !strings.HasPrefix(p.Why, "not known, and not counted") {
+		t.Errorf("got %+v", p)
+	}
+}

@@ -1,6 +1,7 @@
 package steer_test
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -271,5 +272,33 @@ func TestSpecNames(t *testing.T) {
 	}
 	if got := positions(spec.Values()); got != "1 2 3" {
 		t.Errorf("values: got %s", got)
+	}
+}
+
+// Weights are of what is live and named, under a policy that goes by them.
+func TestWeights(t *testing.T) {
+	seen := record.Set{Answers: []record.Answer{
+		{Value: "192.0.2.1", Live: true, Weight: 3}, {Value: "192.0.2.2", Paused: true, Weight: 5}, {Value: "198.51.100.7", Live: true, Weight: 9},
+	}}
+	s := steer.Spec{Policy: steer.Weighted, Answers: []steer.Answer{{Value: "192.0.2.1"}, {Value: "192.0.2.2"}}}
+	if got := s.Weights(seen); !maps.Equal(got, map[string]int{"192.0.2.1": 3}) {
+		t.Errorf("got %v", got)
+	}
+	s.Policy = steer.All
+	if got := s.Weights(seen); len(got) != 0 {
+		t.Errorf("policy all goes by the weights %v", got)
+	}
+}
+
+// A check of an address bears on a set that names both.
+func TestRestsOn(t *testing.T) {
+	s := steer.Spec{Checks: []string{"web"}, Answers: []steer.Answer{{Value: "a.example.net.", Probe: "192.0.2.1"}}}
+	s.DR.Answers = []steer.Answer{{Value: "192.0.2.9", Probe: "192.0.2.9"}}
+	for target, want := range map[[2]string]bool{
+		{"web", "192.0.2.1"}: true, {"web", "192.0.2.9"}: true, {"web", "192.0.2.2"}: false, {"ssh", "192.0.2.1"}: false, {"web", "a.example.net."}: false,
+	} {
+		if got := s.RestsOn(target[0], target[1]); got != want {
+			t.Errorf("%v: %v", target, got)
+		}
 	}
 }
