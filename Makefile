@@ -6,7 +6,7 @@ BUILT := $(or $(SOURCE_DATE_EPOCH),$(shell git log -1 --format=%ct 2>/dev/null))
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint v2.15.0
 MODULES := . providers/conformance pkg/web/webtest
 
-.PHONY: build test lint cover fuzz soak demo bench results endure package clean
+.PHONY: build test lint cover fuzz soak simulate demo bench results endure package clean
 
 # bin/sidestep, a static binary that knows its version.
 OUT ?= bin/sidestep
@@ -37,18 +37,24 @@ fuzz:
 
 # The rules that are never broken, on RUNS random configs and timelines each; a
 # run that breaks one is printed, made small, and kept to be repeated. Then KILLS
-# kill -9 of a daemon under load, and LEASES random schedules each of two and of
-# three nodes with a lock in the zone, and of two with one in etcd and in a file.
+# kill -9 of a daemon under load, LEASES random schedules each of two and of
+# three nodes with a lock in the zone, and of two with one in etcd and in a file, and
+# SCHEDULES of two to five whole daemons (pkg/daemon/SIMULATION.md).
 RUNS ?= 100000
 KILLS ?= 500
 LEASES ?= 10000
-soak:
+SCHEDULES ?= 10000
+soak: simulate
 	SIDESTEP_KILLS=$(KILLS) go test ./cmd/sidestep -run TestKilledUnderLoad -timeout 0 -v
 	go test ./pkg/reconcile -run 'Case81Lease|LockIn' -rapid.checks=$(LEASES) -timeout 0 -v $(SOAKFLAGS)
 	go test ./pkg/simulate -run 'NoRule|UnknownMoves|DampingSwallows|OrderOfOne|OverridesEnd|OverridesWin' -rapid.checks=$(RUNS) -timeout 0 -v $(SOAKFLAGS)
 
 demo: build
 	bin/sidestep demo
+
+# Those of whole daemons alone; with SOAKFLAGS=-rapid.seed=SEED the one that failed.
+simulate:
+	SIDESTEP_SCHEDULES=$(SCHEDULES) go test ./pkg/daemon -run 'TestSimulation$$' -timeout 0 -v $(SOAKFLAGS)
 
 # The daemon under load, against goals, in eleven minutes; as root, with nothing
 # else running. BENCHFLAGS=-short is a first look, -only G1,G4 a part of it.

@@ -59,6 +59,7 @@ type Virtual struct {
 	base time.Time // with a monotonic reading
 
 	mu        sync.Mutex
+	percent   int64
 	suspended time.Duration
 	wallStep  time.Duration
 }
@@ -66,12 +67,19 @@ type Virtual struct {
 // Bubble makes a Virtual clock that begins now. Call it inside the bubble.
 func Bubble() *Virtual { return &Virtual{base: time.Now()} }
 
-// Boot is an hour plus what package time counted since the clock was made,
-// plus the time spent in Suspend.
+// Boot is an hour plus what package time counted since the clock was made, as far
+// as the clock does not drift, plus the time spent in Suspend.
 func (v *Virtual) Boot() time.Duration {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return virtualBoot + time.Since(v.base) + v.suspended
+	return virtualBoot + time.Duration(int64(time.Since(v.base))*(100+v.percent)/100) + v.suspended
+}
+
+// Drift makes boot time run fast by some percent, or slow, as if it always had.
+func (v *Virtual) Drift(percent int) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.percent = int64(percent)
 }
 
 // Wall is the date of package time, plus suspended time and steps.

@@ -13,33 +13,33 @@ import (
 
 // slowLine lists a zone that takes longer than a call may, once it is to.
 type slowLine struct {
-	fencedLine
+	memory.FencedLine
 
 	from, takes time.Duration // from this boot time on
 	clock       interface{ Boot() time.Duration }
 }
 
 func (s slowLine) Promises() provider.Promises {
-	p := s.fencedLine.Promises()
+	p := s.FencedLine.Promises()
 	p.List = 2 * time.Minute
 	return p
 }
 
 func (s slowLine) List(ctx context.Context) (*provider.Snapshot, error) {
 	if s.clock.Boot() < s.from {
-		return s.fencedLine.List(ctx)
+		return s.FencedLine.List(ctx)
 	}
 	if err := provider.Sleep(ctx, s.takes); err != nil {
 		return nil, provider.Failf(provider.Retryable, "list", "timeout", "%v", err)
 	}
-	return s.fencedLine.List(ctx)
+	return s.FencedLine.List(ctx)
 }
 
 // slowPack is a pack whose lists take so long, from so long after the start on.
 func slowPack(t *testing.T, after, takes time.Duration) *pack {
 	p := newPack(t, memory.Options{Class: memory.Exact}, 0)
 	from := p.clock.Boot() + after
-	p.wrap = func(n *wolf, line fencedLine) provider.Adapter { return slowLine{line, from, takes, n.clock} }
+	p.wrap = func(n *wolf, line memory.FencedLine) provider.Adapter { return slowLine{line, from, takes, n.clock} }
 	p.add(2)
 	return p
 }
@@ -90,7 +90,7 @@ func TestFailedLookIsTold(t *testing.T) {
 		defer p.end()
 		time.Sleep(time.Minute)
 		n := p.wolf[0]
-		n.line.set(func(l *line) { l.cut = true })
+		n.line.Set(func(l *memory.Line) { l.Cut = true })
 		time.Sleep(time.Minute)
 		if lead, _ := n.write.Leadership(zoneName); !lead.Leads || lead.Unseen == nil {
 			t.Errorf("after a minute: %+v", lead)
@@ -100,7 +100,7 @@ func TestFailedLookIsTold(t *testing.T) {
 		if text := fmt.Sprint(lead.Why); !strings.Contains(text, "the last look at the stamp failed") || !strings.Contains(text, "no route to the provider") {
 			t.Errorf("after three minutes: %s", text)
 		}
-		n.line.set(func(l *line) { l.cut = false })
+		n.line.Set(func(l *memory.Line) { l.Cut = false })
 		time.Sleep(time.Minute)
 		if lead, _ := n.write.Leadership(zoneName); !lead.Leads || lead.Unseen != nil {
 			t.Errorf("with the way back: %+v", lead)

@@ -152,11 +152,11 @@ func (h *hunt) strike(b blow) error {
 		n.end()
 	case "stop":
 		h.stopped = n
-		n.line.freeze()
+		n.line.Freeze()
 	case "cut", "short cut":
-		n.line.set(func(l *line) { l.cut = true })
+		n.line.Set(func(l *memory.Line) { l.Cut = true })
 	case "late":
-		before.line.set(func(l *line) { l.late = true })
+		before.line.Set(func(l *memory.Line) { l.Late = true })
 	case "delete stamp", "copy stamp":
 		h.byHand(b.what)
 	case "clock":
@@ -173,15 +173,15 @@ func (h *hunt) strike(b blow) error {
 		n.begin()
 	case "stop":
 		h.sleepUntil(began + b.length)
-		n.line.thaw()
+		n.line.Thaw()
 		time.Sleep(time.Millisecond) // it notices at once
 		h.stopped = nil
 	case "cut":
 		h.sleepUntil(began + b.length)
-		n.line.set(func(l *line) { l.cut = false })
+		n.line.Set(func(l *memory.Line) { l.Cut = false })
 	case "short cut":
 		h.sleepUntil(began + min(b.length, 2*h.times.Heartbeat))
-		n.line.set(func(l *line) { l.cut = false })
+		n.line.Set(func(l *memory.Line) { l.Cut = false })
 		h.sleep(h.times.Poll + time.Second)
 		if now := h.stampOwner(); now != was {
 			return fmt.Errorf("%s took the zone over from %s, which lived", now, was)
@@ -200,7 +200,7 @@ func (h *hunt) sleepUntil(boot time.Duration) { h.sleep(boot - h.clock.Boot()) }
 
 // byHand edits the stamp past everybody; until all have looked, two may believe.
 func (h *hunt) byHand(what string) {
-	stamps := stampsIn(h.zone.History()[len(h.zone.History())-1])
+	stamps := h.zone.History()[len(h.zone.History())-1].Stamps()
 	if len(stamps) == 0 {
 		return
 	}
@@ -215,11 +215,11 @@ func (h *hunt) byHand(what string) {
 // stampOwner is the process whose stamp is in the zone.
 func (h *hunt) stampOwner() string {
 	history := h.zone.History()
-	stamps := stampsIn(history[len(history)-1])
+	stamps := history[len(history)-1].Stamps()
 	if len(stamps) != 1 {
 		return ""
 	}
-	return owners(history)[stamps[0].Nonce]
+	return memory.Writers(history)[stamps[0].Nonce]
 }
 
 // followed waits until another process took the zone of one that ended over, if it
@@ -269,7 +269,7 @@ func (h *hunt) settle(after string) error {
 // judge holds what came of it all to the rules.
 func (h *hunt) judge() error {
 	history := h.zone.History()
-	if err := oneWriter(history); err != nil {
+	if err := memory.OneWriter(history); err != nil {
 		return err
 	}
 	if err := memory.Check(history); err != nil {
@@ -295,18 +295,18 @@ func TestStopBetweenGateAndSending(t *testing.T) {
 		time.Sleep(time.Minute)
 		first := p.leader()
 		first.write.Submit(p.want(values[0], values[1]))
-		p.before(2, func() { first.line.freeze() }) // after its list
+		p.before(2, func() { first.line.Freeze() }) // after its list
 		time.Sleep(5 * time.Minute)
 		second := p.leader()
 		if second == nil || second == first && !first.leading() {
 			t.Fatalf("after five minutes %v leads", second)
 		}
-		first.line.thaw()
+		first.line.Thaw()
 		time.Sleep(time.Minute)
 		if first.leading() || !second.leading() {
 			t.Errorf("the first leads: %v, the second: %v", first.leading(), second.leading())
 		}
-		if err := oneWriter(p.zone.History()); err != nil {
+		if err := memory.OneWriter(p.zone.History()); err != nil {
 			t.Error(err)
 		}
 		if lead, _ := first.write.Leadership(zoneName); lead.Holder != second.name {

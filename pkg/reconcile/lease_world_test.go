@@ -2,7 +2,6 @@ package reconcile
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -26,8 +25,8 @@ type pack struct {
 	t     testing.TB
 	times zone.Times
 	wolf  []*wolf
-	may   Leader                                   // whether those who begin may write at all; nil lets them
-	wrap  func(*wolf, fencedLine) provider.Adapter // makes the adapters of those who begin; nil leaves them as they are
+	may   Leader                                          // whether those who begin may write at all; nil lets them
+	wrap  func(*wolf, memory.FencedLine) provider.Adapter // makes the adapters of those who begin; nil leaves them as they are
 }
 
 // wolf is one node of a pack: a process that can be killed, stopped and cut off.
@@ -36,7 +35,7 @@ type wolf struct {
 	name  string
 	life  int // which process of the name it is
 	clock *clock.Virtual
-	line  *line
+	line  *memory.Line
 	write *Reconciler
 	stop  context.CancelFunc
 	done  chan struct{}
@@ -81,10 +80,10 @@ func (p *pack) add(nodes int) {
 func (n *wolf) begin() {
 	n.life++
 	p := n.pack
-	n.line = &line{Adapter: p.zone.Adapter(fmt.Sprintf("%s/%d", n.name, n.life)), zone: p.zone}
-	var adapter provider.Adapter = fencedLine{n.line, n.line.Adapter.(provider.Fencer)}
+	n.line = &memory.Line{Adapter: p.zone.Adapter(fmt.Sprintf("%s/%d", n.name, n.life)), Zone: p.zone}
+	adapter := n.line.Whole()
 	if p.wrap != nil {
-		adapter = p.wrap(n, adapter.(fencedLine))
+		adapter = p.wrap(n, adapter.(memory.FencedLine))
 	}
 	var may Leader = open{}
 	if p.may != nil {
@@ -115,7 +114,7 @@ func (open) Term() lease.Term         { return lease.Term{Epoch: 1} }
 // kill ends the process without another call.
 func (n *wolf) kill() {
 	n.gone = true
-	n.line.set(func(l *line) { l.dead = true })
+	n.line.Set(func(l *memory.Line) { l.Dead = true })
 	n.stop()
 	<-n.done
 }
@@ -153,206 +152,4 @@ func (p *pack) leader() *wolf {
 		}
 	}
 	return nil
-}
-
-// owners are who wrote the stamps, by their nonces: the processes, and not only
-// their names.
-func owners(history []memory.Version) map[string]string {
-	wrote := map[string]string{}
-	for _, v := range history {
-		for _, s := range stampsIn(v) {
-			if _, known := wrote[s.Nonce]; !known && s.Nonce != "" {
-				wrote[s.Nonce] = v.Cause.Node
-			}
-		}
-	}
-	return wrote
-}
-
-func stampsIn(v memory.Version) (stamps []provider.Stamp) {
-	for _, r := range v.Records {
-		if r.Type == "TXT" && r.Name == "_sidestep.example.com." {
-			stamps = append(stamps, provider.ParseStamp(r.Value))
-		}
-	}
-	return stamps
-}
-
-// oneWriter sees that whatever an adapter changed in the zone beside the stamp was
-// changed by the process whose stamp was there before, and no other process's. A
-// text that somebody copied there by hand since the list, and the one that a first
-// claim begins with, are nobody's.
-func oneWriter(history []memory.Version) error {
-	wrote := owners(history)
-	for i := 1; i < len(history); i++ {
-		v := history[i]
-		if v.Cause.Op != memory.OpAdd && v.Cause.Op != memory.OpTakeAway {
-			continue
-		}
-		var of []string
-		before := stampsIn(history[i-1])
-		for _, s := range before {
-			if who := wrote[s.Nonce]; who != "" && s.Holder != "-" {
-				of = append(of, who)
-			}
-		}
-		if len(of) != 1 || of[0] != v.Cause.Node {
-			return fmt.Errorf("version %d at %v (%s): the stamps before were %v, of %v", i, v.At, v.Cause, before, of)
-		}
-	}
-	return nil
-}
-
-// line is a node's way to the provider.
-type line struct {
-	provider.Adapter
-	zone *memory.Zone
-
-	mu   sync.Mutex
-	dead bool          // the process is gone
-	cut  bool          // nothing comes through
-	late bool          // the next write stays under way when it is given up
-	skip int           // after so many that do not
-	held chan struct{} // the process is stopped until this is closed
-
-	opened func()       // what happens once the gate let a call out, before it is sent; nil for nothing
-	leaves func() error // and as it is sent
-}
-
-func (l *line) set(change func(*line)) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	change(l)
-}
-
-// freeze stops the process as SIGSTOP does, and thaw lets it go on.
-func (l *line) freeze() { l.set(func(l *line) { l.held = make(chan struct{}) }) }
-
-func (l *line) thaw() {
-	l.set(func(l *line) {
-		if l.held != nil {
-			close(l.held)
-		}
-		l.held = nil
-	})
-}
-
-// runs waits until the process runs, whatever its contexts say: nobody is there to
-// notice.
-func (l *line) runs() {
-	l.mu.Lock()
-	held := l.held
-	l.mu.Unlock()
-	if held != nil {
-		<-held
-	}
-}
-
-// pass lets a request through, or not.
-func (l *line) pass() error {
-	l.runs()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	switch {
-	case l.dead:
-		return errors.New("killed")
-	case l.cut:
-		return provider.Failf(provider.Retryable, "send", "unreachable", "no route to the provider")
-	}
-	return nil
-}
-
-// gate asks the caller's, and may stop between that and the sending.
-func (l *line) gate(of provider.Gate) provider.Gate {
-	return func() error {
-		if err := of(); err != nil {
-			return err
-		}
-		if l.opened != nil {
-			l.opened()
-		}
-		if err := l.pass(); err != nil || l.leaves == nil {
-			return err
-		}
-		return l.leaves()
-	}
-}
-
-// write arms the fault that was ordered for the next write.
-func (l *line) write() error {
-	if err := l.pass(); err != nil {
-		return err
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !l.late {
-		return nil
-	}
-	if l.skip > 0 {
-		l.skip--
-		return nil
-	}
-	l.late = false
-	var once sync.Once
-	l.zone.Faults(func(op memory.Op, _ int) (f memory.Fault) {
-		if op.Write() {
-			once.Do(func() { f.Kind = memory.Late })
-		}
-		return f
-	})
-	return nil
-}
-
-func (l *line) List(ctx context.Context) (*provider.Snapshot, error) {
-	if err := l.pass(); err != nil {
-		return nil, err
-	}
-	return l.Adapter.List(ctx)
-}
-
-func (l *line) Add(ctx context.Context, call provider.Call) error {
-	if err := l.write(); err != nil {
-		return err
-	}
-	call.Gate = l.gate(call.Gate)
-	return l.Adapter.Add(ctx, call)
-}
-
-func (l *line) TakeAway(ctx context.Context, call provider.Call) error {
-	if err := l.write(); err != nil {
-		return err
-	}
-	call.Gate = l.gate(call.Gate)
-	return l.Adapter.TakeAway(ctx, call)
-}
-
-type fencedLine struct {
-	*line
-
-	fencer provider.Fencer
-}
-
-func (f fencedLine) Claim(ctx context.Context, seen *provider.Snapshot, next provider.Stamp, gate provider.Gate) error {
-	if err := f.write(); err != nil {
-		return err
-	}
-	return f.fencer.Claim(ctx, seen, next, f.gate(gate))
-}
-
-func (f fencedLine) Prove(ctx context.Context, seen *provider.Snapshot, next provider.Stamp, gate provider.Gate) error {
-	if err := f.pass(); err != nil {
-		return err
-	}
-	return f.fencer.Prove(ctx, seen, next, f.gate(gate))
-}
-
-func (f fencedLine) Stamps(ctx context.Context) (*provider.Snapshot, error) {
-	if err := f.pass(); err != nil {
-		return nil, err
-	}
-	return f.fencer.(provider.StampReader).Stamps(ctx)
-}
-
-func (f fencedLine) After(call provider.Call) *provider.Snapshot {
-	return f.fencer.(provider.Follower).After(call)
 }

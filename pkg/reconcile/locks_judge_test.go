@@ -18,7 +18,7 @@ func (r *trial) judge() error {
 	}
 	tolerate := []memory.Tolerance{}
 	if r.setting.class.Fenced() {
-		if err := oneWriter(history); err != nil {
+		if err := memory.OneWriter(history); err != nil {
 			return err
 		}
 		if err := r.epochsGrow(history); err != nil {
@@ -100,7 +100,7 @@ func (r *trial) epochsGrow(history []memory.Version) error {
 	}
 	newest := uint64(0)
 	for i, v := range history {
-		for _, s := range stampsIn(v) {
+		for _, s := range v.Stamps() {
 			if s.Epoch < newest && v.Cause.Op != "" && s.Holder != "-" { // that of a first claim's text
 				return fmt.Errorf("version %d at %v (%s): a stamp of epoch %d after one of %d", i, v.At, v.Cause, s.Epoch, newest)
 			}

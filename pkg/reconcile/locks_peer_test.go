@@ -11,16 +11,17 @@ import (
 	"sidestep/pkg/lease"
 	"sidestep/pkg/lease/etcd"
 	"sidestep/pkg/provider"
+	"sidestep/pkg/provider/memory"
 )
 
 // run is a process: as a daemon does, it works its zone, and leads whenever it has the
 // lease.
-func (n *peer) run(ctx context.Context, line *line, write *Reconciler, wanted lease.Lease, way *etcd.Way, done chan struct{}) {
+func (n *peer) run(ctx context.Context, line *memory.Line, write *Reconciler, wanted lease.Lease, way *etcd.Way, done chan struct{}) {
 	defer close(done)
 	var side sync.WaitGroup
 	side.Go(func() { write.Run(ctx) })
 	for ctx.Err() == nil {
-		line.runs()
+		line.Runs()
 		attempt, cancel := context.WithTimeout(ctx, time.Second)
 		held, err := wanted.Acquire(attempt)
 		cancel()
@@ -184,7 +185,7 @@ func (n *peer) leaves() error {
 
 // freeze stops the process, and thaw lets it go on.
 func (n *peer) freeze() {
-	n.line.freeze()
+	n.line.Freeze()
 	if n.etcd != nil {
 		n.etcd.Hold(true)
 	}
@@ -194,7 +195,7 @@ func (n *peer) thaw() {
 	n.mu.Lock()
 	n.trap = false
 	n.mu.Unlock()
-	n.line.thaw()
+	n.line.Thaw()
 	if n.etcd != nil {
 		n.etcd.Hold(false)
 	}
@@ -211,7 +212,7 @@ func (n *peer) kill() {
 	n.gone = true
 	n.mu.Unlock()
 	close(n.dies)
-	n.line.set(func(l *line) { l.dead = true })
+	n.line.Set(func(l *memory.Line) { l.Dead = true })
 	if n.etcd != nil {
 		n.etcd.Cut(true)
 	} else if held != nil {

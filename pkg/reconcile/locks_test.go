@@ -246,7 +246,7 @@ func (r *trial) strike(j jolt) {
 	}
 	if j.late {
 		r.when = j.when
-		n.line.set(func(l *line) { l.late, l.skip = true, j.skip })
+		n.line.Set(func(l *memory.Line) { l.Late, l.Skip = true, j.skip })
 	}
 	if !j.leads {
 		n = r.peers[(slices.Index(r.peers, n)+1)%len(r.peers)]
@@ -258,7 +258,7 @@ func (r *trial) strike(j jolt) {
 		r.sleep(min(j.every, time.Until(end)))
 	}
 	mend()
-	n.line.set(func(l *line) { l.late = false })
+	n.line.Set(func(l *memory.Line) { l.Late = false })
 }
 
 // hit lets a jolt begin; mend ends it.
@@ -280,8 +280,8 @@ func (r *trial) hit(n *peer, j jolt) (mend func()) {
 		n.mu.Unlock()
 		return n.thaw
 	case "cut from the provider":
-		n.line.set(func(l *line) { l.cut = true })
-		return func() { n.line.set(func(l *line) { l.cut = false }) }
+		n.line.Set(func(l *memory.Line) { l.Cut = true })
+		return func() { n.line.Set(func(l *memory.Line) { l.Cut = false }) }
 	case "clock":
 		n.clock.StepWall(j.length * 60 * time.Duration(1-2*(j.when%3)))
 	case "cut from etcd":

@@ -72,9 +72,9 @@ type peer struct {
 	crew  *crew
 	name  string
 	life  int
-	clock *pacedClock
+	clock *clock.Virtual
 	disk  *disk
-	line  *line
+	line  *memory.Line
 	etcd  *etcdtest.Line
 	way   *etcd.Way
 	lease lease.Lease
@@ -88,18 +88,6 @@ type peer struct {
 	gone bool
 	trap bool // the process stops when the gate lets the next call out
 	held lease.Held
-}
-
-// pacedClock runs fast by some percent, or slow.
-type pacedClock struct {
-	*clock.Virtual
-	percent int64
-}
-
-func (c *pacedClock) Boot() time.Duration {
-	const start = time.Hour // that a virtual clock begins with
-	elapsed := int64(c.Virtual.Boot() - start)
-	return start + time.Duration(elapsed*(100+c.percent)/100)
 }
 
 // disk is what outlives the processes of a state directory: their notes.
@@ -168,7 +156,8 @@ func (c *crew) underFile(dir string, s setting) {
 }
 
 func (c *crew) join(name string, percent int, d *disk) {
-	n := &peer{crew: c, name: name, disk: d, life: 100 * len(c.peers), clock: &pacedClock{clock.Bubble(), int64(percent)}}
+	n := &peer{crew: c, name: name, disk: d, life: 100 * len(c.peers), clock: clock.Bubble()}
+	n.clock.Drift(percent)
 	c.peers = append(c.peers, n)
 	n.begin()
 	time.Sleep(time.Second) // the first is the first
@@ -188,10 +177,10 @@ func (n *peer) begin() {
 	n.mu.Lock()
 	n.gone, n.trap, n.held = false, false, nil
 	n.mu.Unlock()
-	n.line = &line{Adapter: c.adapter(n), zone: c.zone, opened: n.opened, leaves: n.leaves}
+	n.line = &memory.Line{Adapter: c.adapter(n), Zone: c.zone, Opened: n.opened, Leaves: n.leaves}
 	var adapter provider.Adapter = restingOn{n.line, n}
-	if fencer, ok := n.line.Adapter.(provider.Fencer); ok {
-		adapter = fencedLine{n.line, fencer}
+	if _, fenced := n.line.Adapter.(provider.Fencer); fenced {
+		adapter = n.line.Whole()
 	}
 	promises := adapter.Promises()
 	zone := Zone{Name: zoneName, Adapter: adapter}
@@ -257,18 +246,18 @@ func (s signing) Promises() provider.Promises {
 
 // restingOn keeps which list a call rests on.
 type restingOn struct {
-	*line
+	*memory.Line
 	peer *peer
 }
 
 func (r restingOn) Add(ctx context.Context, call provider.Call) error {
 	r.peer.seen = call.Seen
-	return r.line.Add(ctx, call)
+	return r.Line.Add(ctx, call)
 }
 
 func (r restingOn) TakeAway(ctx context.Context, call provider.Call) error {
 	r.peer.seen = call.Seen
-	return r.line.TakeAway(ctx, call)
+	return r.Line.TakeAway(ctx, call)
 }
 
 // end ends all processes.

@@ -28,7 +28,7 @@ func TestFailedTakeOverIsOver(t *testing.T) {
 			if r := first.write.Do(t.Context(), p.want(values[1]), Orders{}); r.Err != nil {
 				t.Fatal(r.Err)
 			}
-			second.line.set(func(l *line) { l.cut = true })
+			second.line.Set(func(l *memory.Line) { l.Cut = true })
 			if r := second.write.Do(t.Context(), p.want(values[0]), Orders{TakeOver: true}); r.Err == nil {
 				t.Fatal("taken over without a way to the provider")
 			}
@@ -40,7 +40,7 @@ func TestFailedTakeOverIsOver(t *testing.T) {
 				second.write.Submit(p.want(values[0])) // the engine's own
 			}
 			time.Sleep(time.Minute)
-			second.line.set(func(l *line) { l.cut = false })
+			second.line.Set(func(l *memory.Line) { l.Cut = false })
 			time.Sleep(5 * time.Minute)
 			p.mustLive(t, values[1], values[2])
 		})
@@ -59,7 +59,7 @@ func TestTakeOverOfSomebodyWhoWent(t *testing.T) {
 		time.Sleep(time.Minute)
 		first := p.leader()
 		second := p.other(first)
-		second.line.freeze()
+		second.line.Freeze()
 		second.write.Look(zoneName)
 		time.Sleep(time.Second)
 		ctx, leave := context.WithTimeout(t.Context(), time.Second)
@@ -67,7 +67,7 @@ func TestTakeOverOfSomebodyWhoWent(t *testing.T) {
 		if r := second.write.Do(ctx, p.want(values[1]), Orders{TakeOver: true}); r.Err == nil {
 			t.Fatal("a stopped process took over")
 		}
-		second.line.thaw()
+		second.line.Thaw()
 		time.Sleep(5 * time.Minute)
 		if !first.leading() {
 			t.Error("taken over with nobody there")
@@ -87,11 +87,11 @@ func TestFailedOverrideIsOver(t *testing.T) {
 		plain.Limits.Blind = "nothing answers here"
 		allowed := p.want(values[1])
 		allowed.Limits.Override = map[string]bool{plan.GuardMaxChanges: true}
-		n.line.set(func(l *line) { l.cut = true })
+		n.line.Set(func(l *memory.Line) { l.Cut = true })
 		if r := n.write.Do(t.Context(), allowed, Orders{Again: &plain}); r.Err == nil {
 			t.Fatal("written without a way to the provider")
 		}
-		n.line.set(func(l *line) { l.cut = false })
+		n.line.Set(func(l *memory.Line) { l.Cut = false })
 		time.Sleep(10 * time.Minute)
 		p.mustLive(t, values[0])
 	})

@@ -94,8 +94,8 @@ func TestSwapWithAnotherLagRetimesTheLease(t *testing.T) {
 			lag    time.Duration
 			behind bool // a list may lack the last stamp of the times before
 		}{
-			{Zone{Name: zoneName, Adapter: fencedLine{n.line, n.line.Adapter.(provider.Fencer)}, Lease: leaseTimes}, leaseTimes.Lag, false},
-			{Zone{Name: zoneName, Adapter: fencedLine{n.line, n.line.Adapter.(provider.Fencer)}, Lease: slower}, slower.Lag, true},
+			{Zone{Name: zoneName, Adapter: n.line.Whole(), Lease: leaseTimes}, leaseTimes.Lag, false},
+			{Zone{Name: zoneName, Adapter: n.line.Whole(), Lease: slower}, slower.Lag, true},
 		} {
 			time.Sleep(15 * time.Second) // between two heartbeats, and beyond the lag
 			n.write.Swap(row.to)

@@ -133,6 +133,11 @@ func fill(reply, got any) error {
 	case *pb.RangeResponse:
 		from := got.(*pb.RangeResponse)
 		r.Header, r.Kvs, r.Count = from.Header, from.Kvs, from.Count
+	case *pb.PutResponse:
+		r.Header = got.(*pb.PutResponse).Header
+	case *pb.DeleteRangeResponse:
+		from := got.(*pb.DeleteRangeResponse)
+		r.Header, r.Deleted = from.Header, from.Deleted
 	case *pb.TxnResponse:
 		from := got.(*pb.TxnResponse)
 		r.Header, r.Succeeded, r.Responses = from.Header, from.Succeeded, from.Responses
@@ -196,7 +201,7 @@ func (s *modelRenewal) RecvMsg(m any) error {
 	return fill(m, got)
 }
 
-// modelWatcher tells of deletions.
+// modelWatcher tells of changes.
 type modelWatcher struct{ *Line }
 
 // Close ends nothing: watches end with their contexts.

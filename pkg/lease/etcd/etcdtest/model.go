@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"sort"
 	"strings"
 	"sync"
 	"time"
@@ -16,8 +17,9 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Model is an etcd without a process and without sockets, as far as a lease asks one:
-// keys that hang on leases, which run out. Its time is that of package time, so that
+// Model is an etcd without a process and without sockets, as far as a lease and nodes
+// that share ask one: keys, of which some hang on leases that run out, transactions
+// that compare revisions, and watches. Its time is that of package time, so that
 // in a bubble of testing/synctest hours go by at once. It may be used from many
 // goroutines.
 type Model struct {
@@ -28,7 +30,7 @@ type Model struct {
 	granted  int64 // the last id of a lease
 	leases   map[int64]*modelLease
 	keys     map[string]modelKey
-	gone     []*clientv3.Event // every deletion
+	changes  []*clientv3.Event // every one, the oldest first
 	more     chan struct{}     // closed by the next
 	turns    []Turn
 }
@@ -97,8 +99,16 @@ func (m *Model) answer(line string, request any) (any, error) {
 		}
 		m.end(r.ID)
 		return &pb.LeaseRevokeResponse{Header: m.header()}, nil
+	case *pb.PutRequest:
+		m.revision++
+		if err := m.put(line, r); err != nil {
+			return nil, err
+		}
+		return &pb.PutResponse{Header: m.header()}, nil
+	case *pb.DeleteRangeRequest:
+		return m.delete(r), nil
 	case *pb.TxnRequest:
-		return m.putOnce(line, r)
+		return m.transact(line, r)
 	}
 	return nil, status.Errorf(codes.Unimplemented, "the model of etcd does not know %T", request)
 }
@@ -120,22 +130,82 @@ func (m *Model) read(key, end string) *pb.RangeResponse {
 	return out
 }
 
-// putOnce is the one transaction of a lease: put a key unless it is there, else read
-// it.
-func (m *Model) putOnce(line string, r *pb.TxnRequest) (any, error) {
-	put := r.Success[0].GetRequestPut()
-	key := string(put.Key)
-	if _, there := m.keys[key]; there {
-		read := &pb.ResponseOp{Response: &pb.ResponseOp_ResponseRange{ResponseRange: m.read(key, "")}}
-		return &pb.TxnResponse{Header: m.header(), Responses: []*pb.ResponseOp{read}}, nil
+// transact carries out one of two lists, whose changes all have one revision.
+func (m *Model) transact(line string, r *pb.TxnRequest) (any, error) {
+	out := &pb.TxnResponse{Succeeded: true}
+	for _, c := range r.Compare {
+		out.Succeeded = out.Succeeded && m.holds(c)
 	}
-	if put.Lease != 0 && m.leases[put.Lease] == nil {
-		return nil, rpctypes.ErrGRPCLeaseNotFound
+	ops, changed := r.Failure, false
+	if out.Succeeded {
+		ops = r.Success
 	}
-	m.revision++
-	m.keys[key] = modelKey{&mvccpb.KeyValue{Key: put.Key, Value: put.Value, Lease: put.Lease, Version: 1, CreateRevision: m.revision, ModRevision: m.revision}, line}
+	for _, op := range ops {
+		change := op.GetRequestRange() == nil
+		if change && !changed {
+			changed = true
+			m.revision++
+		}
+		switch {
+		case op.GetRequestPut() != nil:
+			if err := m.put(line, op.GetRequestPut()); err != nil {
+				return nil, err
+			}
+			out.Responses = append(out.Responses, &pb.ResponseOp{Response: &pb.ResponseOp_ResponsePut{ResponsePut: &pb.PutResponse{}}})
+		case change:
+			done := m.delete(op.GetRequestDeleteRange())
+			out.Responses = append(out.Responses, &pb.ResponseOp{Response: &pb.ResponseOp_ResponseDeleteRange{ResponseDeleteRange: done}})
+		default:
+			read := m.read(string(op.GetRequestRange().Key), string(op.GetRequestRange().RangeEnd))
+			out.Responses = append(out.Responses, &pb.ResponseOp{Response: &pb.ResponseOp_ResponseRange{ResponseRange: read}})
+		}
+	}
+	out.Header = m.header()
+	return out, nil
+}
+
+// holds compares a revision of a key with what it is to be; that of one that is not
+// there is 0.
+func (m *Model) holds(c *pb.Compare) bool {
+	var has mvccpb.KeyValue
+	if kv, there := m.keys[string(c.Key)]; there {
+		has.CreateRevision, has.ModRevision = kv.CreateRevision, kv.ModRevision
+	}
+	if c.Target == pb.Compare_MOD {
+		return has.ModRevision == c.GetModRevision()
+	}
+	return has.CreateRevision == c.GetCreateRevision()
+}
+
+// put writes a key at the present revision.
+func (m *Model) put(line string, r *pb.PutRequest) error {
+	if r.Lease != 0 && m.leases[r.Lease] == nil {
+		return rpctypes.ErrGRPCLeaseNotFound
+	}
+	kv := &mvccpb.KeyValue{Key: r.Key, Value: r.Value, Lease: r.Lease, Version: 1, CreateRevision: m.revision, ModRevision: m.revision}
+	if before, there := m.keys[string(r.Key)]; there {
+		kv.Version, kv.CreateRevision = before.Version+1, before.CreateRevision
+	}
+	m.keys[string(r.Key)] = modelKey{kv, line}
+	m.tell(&clientv3.Event{Type: mvccpb.Event_PUT, Kv: kv})
 	m.turn()
-	return &pb.TxnResponse{Header: m.header(), Succeeded: true}, nil
+	return nil
+}
+
+// delete removes one key, or those up to an end.
+func (m *Model) delete(r *pb.DeleteRangeRequest) *pb.DeleteRangeResponse {
+	found := m.read(string(r.Key), string(r.RangeEnd)).Kvs
+	for _, kv := range found {
+		m.remove(string(kv.Key))
+	}
+	return &pb.DeleteRangeResponse{Header: m.header(), Deleted: int64(len(found))}
+}
+
+// tell lets watches know of a change.
+func (m *Model) tell(e *clientv3.Event) {
+	m.changes = append(m.changes, e)
+	close(m.more)
+	m.more = make(chan struct{})
 }
 
 func (m *Model) grant(id, ttl int64) {
@@ -181,9 +251,7 @@ func (m *Model) end(id int64) {
 func (m *Model) remove(key string) {
 	m.revision++
 	delete(m.keys, key)
-	m.gone = append(m.gone, &clientv3.Event{Type: mvccpb.Event_DELETE, Kv: &mvccpb.KeyValue{Key: []byte(key), ModRevision: m.revision}})
-	close(m.more)
-	m.more = make(chan struct{})
+	m.tell(&clientv3.Event{Type: mvccpb.Event_DELETE, Kv: &mvccpb.KeyValue{Key: []byte(key), ModRevision: m.revision}})
 	m.turn()
 }
 
@@ -194,13 +262,17 @@ func (m *Model) next() int64 {
 	return m.revision + 1
 }
 
-// since lists the deletions from a revision on of one key, or of those up to an end,
-// and the revision to go on from; more is closed when there may be others.
+// since lists the changes from a revision on of one key, or of those up to an end, and
+// the revision to go on from; more is closed when there may be others. The keys of who
+// leads are put once, and their watches ask for deletions alone.
 func (m *Model) since(from int64, key, end string) (events []*clientv3.Event, next int64, more <-chan struct{}) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, e := range m.gone {
-		if name := string(e.Kv.Key); e.Kv.ModRevision >= from && (name == key || end != "" && name >= key && name < end) {
+	first := sort.Search(len(m.changes), func(i int) bool { return m.changes[i].Kv.ModRevision >= from })
+	for _, e := range m.changes[first:] {
+		name := string(e.Kv.Key)
+		led := e.Type == mvccpb.Event_PUT && strings.Contains(name, "/leader/")
+		if !led && (name == key || end != "" && name >= key && name < end) {
 			events = append(events, e)
 		}
 	}
