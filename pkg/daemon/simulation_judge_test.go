@@ -158,13 +158,13 @@ func (j *judge) says(n *fleetNode, kind, target string) (taken func(shared bool)
 	}
 }
 
-// takenBack takes that all words were taken back at every node.
-func (j *judge) takenBack() {
+// takenBack takes that words are taken back just now, and returns those that held.
+func (j *judge) takenBack() []word {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if len(j.words) > 0 {
-		j.words, j.unsaid = nil, time.Now()
-	}
+	words := j.words
+	j.words, j.unsaid = nil, time.Now()
+	return words
 }
 
 // settles is how long what is under way when a person speaks may still be sent, and
