@@ -11,7 +11,6 @@ import (
 	"sidestep/pkg/engine"
 	"sidestep/pkg/health"
 	"sidestep/pkg/notify"
-	"sidestep/pkg/override"
 	"sidestep/pkg/record"
 )
 
@@ -37,22 +36,8 @@ type trouble struct {
 	told  bool
 }
 
-type freezeKey struct {
-	target string
-	said   time.Time
-}
-
-// calm is what a freeze has seen.
-type calm struct {
-	outage bool          // something was down while it was in force
-	since  time.Duration // boot time since which nothing is, after that; 0 while something is
-	told   bool
-}
-
-const (
-	troubleAfter = time.Minute // how long a zone is in trouble before people are told
-	calmFor      = time.Hour   // how long nothing is down before a freeze is told of that stays
-)
+// troubleAfter is how long a zone is in trouble before people are told.
+const troubleAfter = time.Minute
 
 func (d *Daemon) newAnnouncer() announcer {
 	if d.options.Once {
@@ -265,42 +250,6 @@ func (d *Daemon) remind(ctx context.Context) error {
 	}
 }
 
-// lookForFreezes belongs to the loop.
-func (d *Daemon) lookForFreezes(e *engine.Engine) {
-	if d.people.rests == nil {
-		return
-	}
-	now, found := d.now(), map[freezeKey]*calm{}
-	for _, o := range e.RestState().Overrides {
-		if o.Kind != override.Freeze || !o.Begun(now.Wall) || o.Over(now.Wall) {
-			continue
-		}
-		key := freezeKey{o.Target, o.Said}
-		f := d.people.freezes[key]
-		if f == nil {
-			f = &calm{}
-		}
-		found[key] = f
-		d.lookAtFreeze(o, f, now.Boot)
-	}
-	d.people.freezes = found
-}
-
-func (d *Daemon) lookAtFreeze(o override.Override, f *calm, now time.Duration) {
-	switch {
-	case d.people.Down() > 0:
-		f.outage, f.since = true, 0
-	case f.outage && f.since == 0:
-		f.since = now
-	case f.outage && !f.told && now-f.since >= calmFor:
-		f.told = true
-		d.announce(notify.Event{
-			Topic: notify.OverrideOld, About: o.Shown(), Left: d.leaves(),
-			Text: fmt.Sprintf("%s; what was down under it is up again for %s, and nothing is written; to go on: sidestep unfreeze %s", o, calmFor, o.Shown()),
-		})
-	}
-}
-
 // takeUpNews takes up what was to be said when a snapshot was saved: once at the
 // start, and again when another process saved since. It belongs to the loop.
 func (d *Daemon) takeUpNews(saved *snapshot, another bool) {
@@ -310,6 +259,7 @@ func (d *Daemon) takeUpNews(saved *snapshot, another bool) {
 	}
 	if another || !d.people.taken {
 		d.people.taken = true
+		d.restoreCalm(saved.Calm)
 		d.people.Restore(saved.Notify)
 		d.compareNews()
 	}

@@ -99,6 +99,7 @@ type snapshot struct {
 	Shared time.Time     `json:"shared,omitzero"`
 	// Notify is what people are to be told, as package notify keeps it.
 	Notify json.RawMessage `json:"notify,omitempty"`
+	Calm   []calmState     `json:"calm,omitempty"`
 }
 
 // watched is when the targets were watched last.
@@ -129,6 +130,7 @@ func readState(s *store.Store, loaded store.Loaded, maxAge time.Duration) (*snap
 			err = state.Validate()
 		}
 		if err == nil {
+			state.Saved = loaded.SavedAt
 			return &state, state.aged(loaded, maxAge)
 		}
 		loaded = s.Reject(loaded, err.Error())
@@ -197,7 +199,7 @@ func (d *Daemon) save() error {
 
 func (d *Daemon) saveTo(s *store.Store) error {
 	err := s.SaveBy(func(w io.Writer) error {
-		return writeState(w, d.engine, snapshot{Watched: d.watchedSince(), Ends: d.ends, Shared: d.shared, Notify: d.newsToSave()})
+		return writeState(w, d.engine, snapshot{Watched: d.watchedSince(), Ends: d.ends, Shared: d.shared, Notify: d.newsToSave(), Calm: d.calmToSave()})
 	})
 	if err != nil {
 		return err
@@ -264,6 +266,10 @@ func writeState(w io.Writer, e *engine.Engine, beside snapshot) error {
 	if len(beside.Notify) > 0 {
 		out.text(`,"notify":`)
 		out.value(beside.Notify)
+	}
+	if len(beside.Calm) > 0 {
+		out.text(`,"calm":`)
+		out.value(beside.Calm)
 	}
 	out.text("}")
 	return out.err

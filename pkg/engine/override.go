@@ -40,6 +40,10 @@ func inForce(words []*word) []*word {
 // force.
 const remindEvery = 24 * time.Hour
 
+// remindLate is when a reminder is told that fell due while no process was there: once
+// it is known who leads, for a standby tells nobody.
+const remindLate = time.Minute
+
 // maxWords is how many overrides there can be: more are nobody's intention.
 const maxWords = 1000
 
@@ -154,7 +158,7 @@ func (e *Engine) time(w *word) {
 	if !w.Forever() {
 		w.until = boot(w.Until)
 	}
-	w.remind = e.nextReminder(w)
+	w.remind = nextReminder(w, e.now.Boot)
 }
 
 // timeWords does so for all of them. It is called when the clock was wrong when
@@ -186,7 +190,7 @@ func (e *Engine) turnWords() {
 		}
 		if w.begun && e.now.Boot >= w.remind {
 			e.remindOf(w)
-			w.remind = e.nextReminder(w)
+			w.remind = nextReminder(w, e.now.Boot)
 		}
 	}
 	e.words = kept
@@ -200,14 +204,15 @@ func (e *Engine) turnWords() {
 // when it was set.
 func (e *Engine) begin(w *word) {
 	w.begun = true
-	w.remind = e.nextReminder(w)
+	w.remind = nextReminder(w, e.now.Boot)
 	if w.From.After(w.Said) {
 		e.tellWord(w, fmt.Sprintf("%s begins, %s: %s", w.Kind, w.Ends(), w.Reason), "")
 	}
 }
 
-func (e *Engine) nextReminder(w *word) time.Duration {
-	past := int(max(e.now.Boot-w.from, 0) / remindEvery)
+// nextReminder is when next to tell that a word is still there, after a boot time.
+func nextReminder(w *word, after time.Duration) time.Duration {
+	past := int(max(after-w.from, 0) / remindEvery)
 	return w.from + remindEvery*time.Duration(past+1)
 }
 
@@ -280,15 +285,19 @@ func inertWords(err error) string {
 
 // restoreWords takes up what an earlier process left, whatever its age. What
 // ended in the meantime ends now.
-func (e *Engine) restoreWords(saved []override.Override) {
+func (e *Engine) restoreWords(words []override.Override, saved time.Time) {
+	reminded := e.now.Boot
+	if !saved.IsZero() {
+		reminded -= max(e.now.Wall.Sub(saved), 0)
+	}
 	e.words, e.orders = nil, nil
-	for _, o := range saved {
+	for _, o := range words {
 		w, err := e.read(o)
 		if err != nil {
 			w = &word{Override: o, inert: inertWords(err)}
 			e.time(w)
 		}
-		w.begun = e.now.Boot >= w.from
+		w.begun, w.remind = e.now.Boot >= w.from, max(nextReminder(w, reminded), e.now.Boot+remindLate)
 		e.words = append(e.words, w)
 	}
 	e.words = sorted(e.words)

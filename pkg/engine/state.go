@@ -23,6 +23,10 @@ type State struct {
 	Lost    bool                   `json:"lost,omitempty"`  // nothing is resumed before a person approves all
 
 	Overrides []override.Override `json:"overrides,omitempty"`
+
+	// Saved is when this was so: what reminds of an override and fell due since is told
+	// once by who takes it up. Zero is now. Who keeps a State keeps it beside.
+	Saved time.Time `json:"-"`
 }
 
 // TargetState is one target's verdict and counters.
@@ -174,7 +178,7 @@ func (e *Engine) Restore(state State, verdicts, holds bool) {
 	for name, z := range e.zones {
 		z.approved, z.dirty = state.Plans[name], true
 	}
-	e.restoreWords(state.Overrides)
+	e.restoreWords(state.Overrides, state.Saved)
 	e.settleScenes()
 }
 
