@@ -19,6 +19,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"regexp"
 	"slices"
@@ -108,11 +109,12 @@ func (t *tally) end(e event, out io.Writer) {
 			t.failed++
 		}
 		t.broken[e.Package] = true
-		if said := first(t.output[e.name()]); said != "" {
-			t.failures = append(t.failures, e.name()+": "+said)
+		said := t.whole(e)
+		if words := first(said); words != "" {
+			t.failures = append(t.failures, e.name()+": "+words)
 		}
 		fmt.Fprintf(out, "FAIL  %s  %s\n", e.name(), took)
-		fmt.Fprint(out, strings.Join(t.build[e.FailedBuild], ""), strings.Join(t.output[e.name()], ""))
+		fmt.Fprint(out, strings.Join(t.build[e.FailedBuild], ""), strings.Join(said, ""))
 	case e.Test == "" && e.Action == "skip":
 		fmt.Fprintf(out, "-     %s  no test files\n", e.Package)
 	case e.Test == "":
@@ -122,6 +124,22 @@ func (t *tally) end(e event, out io.Writer) {
 	default:
 		t.passed++
 	}
+}
+
+// whole is what a test or a package said. A process that died takes the tests with it
+// that ran: why it did stands in what one of them said, and nothing else ends them.
+func (t *tally) whole(e event) []string {
+	said := t.output[e.name()]
+	if e.Test != "" {
+		return said
+	}
+	for _, name := range slices.Sorted(maps.Keys(t.output)) {
+		if strings.HasPrefix(name, e.Package+".") {
+			said = append(said, t.output[name]...)
+			delete(t.output, name)
+		}
+	}
+	return said
 }
 
 // skip notes a skipped test. The reason begins with the line that gives it,
@@ -173,8 +191,8 @@ func first(output []string) string {
 // atMost is how many bytes of what a failed test said are repeated at the end.
 const atMost = 600
 
-// said begins what a test says: "    file_test.go:12: ".
-var said = regexp.MustCompile(`^ +[\w.-]+\.go:\d+: `)
+// said begins what a test says, "    file_test.go:12: ", and why a process died.
+var said = regexp.MustCompile(`^( +[\w.-]+\.go:\d+|panic|fatal error): `)
 
 // finish prints the end of the report and reports the exit code.
 func (t *tally) finish(out io.Writer, require bool) int {

@@ -35,6 +35,12 @@ const unbuilt = passing + `{"ImportPath":"r [r.test]","Action":"build-output","O
 {"Action":"fail","Package":"r","Elapsed":0,"FailedBuild":"r [r.test]"}
 `
 
+const dying = passing + `{"Action":"output","Package":"q","Test":"TestB","Output":"=== RUN   TestB\n"}
+{"Action":"output","Package":"q","Test":"TestB","Output":"panic: deadlock in a bubble\n"}
+{"Action":"output","Package":"q","Output":"FAIL\tq\t3s\n"}
+{"Action":"fail","Package":"q","Elapsed":3}
+`
+
 func TestCounts(t *testing.T) {
 	tests := map[string]struct {
 		in      string
@@ -49,6 +55,7 @@ func TestCounts(t *testing.T) {
 		"some cannot apply":      {in: inapplicable, require: true, says: []string{"left out  2 cases"}, last: "1 passed, 0 failed, 0 skipped"},
 		"a failure is shown":     {in: failing, code: 1, says: []string{"FAIL  q.TestB", "got 1, want 2", "\nfailed   q.TestB: b_test.go:3: got 1, want 2\n1 passed"}, last: "1 passed, 1 failed, 0 skipped"},
 		"no build is a failure":  {in: unbuilt, code: 1, says: []string{"FAIL  r", "undefined: x"}, last: "1 passed, 1 failed, 0 skipped"},
+		"a death is shown":       {in: dying, code: 1, says: []string{"FAIL  q", "\npanic: deadlock", "\nfailed   q: panic: deadlock in a bubble\n"}, last: "1 passed, 1 failed, 0 skipped"},
 		"nothing ran":            {in: "go: no such module\n", code: 1, says: []string{"go: no such module"}, last: "0 passed, 0 failed, 0 skipped"},
 		"other lines pass":       {in: "# warning\n" + passing, says: []string{"# warning\n"}, last: "1 passed, 0 failed, 0 skipped"},
 	}
