@@ -478,6 +478,7 @@ func TestWhoTakesTheDirectoryKnowsWhatItHeard(t *testing.T) {
 		first := w.run()
 		time.Sleep(settled)
 		second := w.run()
+		synctest.Wait() // it has begun, and looks at its nodes no more
 		second.ask(func(*engine.Engine) { second.nodes = second.joinNodes(nil) })
 		time.Sleep(settled)
 		first.overrule(control.OverrideRequest{Kind: "drain", Target: a, For: "1h"})
